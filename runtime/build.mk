@@ -11,9 +11,13 @@ RUNTIME_SO := $(BUILD)/lib/libgusset.so
 RUNTIME_SO_REAL := $(BUILD)/lib/$(GUSSET_SONAME)
 RUNTIME_PC := $(BUILD)/lib/gusset.pc
 
+# clang has it for some machines only, and then warns.
+RUNTIME_CLASH := $(shell $(CC) -Werror -fstack-clash-protection \
+	-fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)
+
 # Every object serves both libraries, so the archive too can go into a .so.
 RUNTIME_CFLAGS = $(BASE_CFLAGS) -D_GNU_SOURCE -fPIC -fvisibility=hidden \
-	-fstack-clash-protection -pthread
+	$(RUNTIME_CLASH) -pthread
 
 # A sanitizer's runtime stays undefined in a shared library.
 RUNTIME_DEFS = $(if $(SAN),,-Wl$(comma)-z$(comma)defs)

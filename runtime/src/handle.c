@@ -171,11 +171,16 @@ void
 gst__handle_destroy(struct GussetHandle *handle)
 {
     struct GussetRing *ring = GST_LOAD_RELAXED(&handle->ring);
+    struct gst__sigpipe held;
     uint32_t index;
 
     /* Units are left only if every worker died. */
-    while (gst__queue_pop(&handle->queue, &index))
-        gst__unit_abandon(handle, index);
+    if (gst__queue_ready(&handle->queue)) {
+        gst__plat_sigpipe_hold(&held);
+        while (gst__queue_pop(&handle->queue, &index))
+            gst__unit_abandon(handle, index);
+        gst__plat_sigpipe_release(&held);
+    }
     gst__lifecycle_remove(handle);
     gst__pool_destroy(&handle->pool);
     if (ring != NULL)

@@ -154,6 +154,10 @@ gst__lifecycle_remove(GussetHandle *handle)
 bool
 gst__lifecycle_enter(GussetHandle *handle, uint64_t *epoch)
 {
+    /* A look first: what comes after a shutdown is not counted, not even for
+     * a moment, or the next shutdown would wait for it. */
+    if ((GST_LOAD_SEQ(&gst__epoch) & 1) != 0)
+        return false;
     /* Partner: the loads in gst__lifecycle_in_flight. */
     GST_ADD_SEQ(&handle->accepted, 1);
     /* Partner: the add in gst__lifecycle_shutdown. */

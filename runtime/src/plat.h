@@ -10,6 +10,7 @@
 #include "supported.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,18 @@ void gst__plat_thread_name(unsigned number);
 
 /* Blocks SIGPIPE in the calling thread. */
 int gst__plat_block_sigpipe(void);
+
+/*
+ * For a write on a host's thread: holds SIGPIPE back in the calling thread,
+ * and later takes one that the write raised away and restores the mask. A
+ * SIGPIPE that was pending or blocked before stays as it was.
+ */
+struct gst__sigpipe {
+    sigset_t mask;
+    bool was_pending;
+};
+void gst__plat_sigpipe_hold(struct gst__sigpipe *held);
+void gst__plat_sigpipe_release(const struct gst__sigpipe *held);
 
 /* Size in bytes of the calling thread's stack; 0: unreadable. */
 uint64_t gst__plat_stack_size(void);

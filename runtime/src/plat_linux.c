@@ -140,6 +140,34 @@ gst__plat_block_sigpipe(void)
     return pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+void
+gst__plat_sigpipe_hold(struct gst__sigpipe *held)
+{
+    sigset_t pending;
+    sigset_t set;
+
+    sigemptyset(&pending);
+    sigpending(&pending);
+    held->was_pending = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, &held->mask);
+}
+
+void
+gst__plat_sigpipe_release(const struct gst__sigpipe *held)
+{
+    const struct timespec at_once = {0, 0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    if (!held->was_pending)
+        while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+}
+
 uint64_t
 gst__plat_stack_size(void)
 {

@@ -5,6 +5,10 @@
  * closer holds one itself, so that the handle cannot go away under it. If the
  * close budget runs out the closer detaches the threads and leaves; whoever
  * counts holders down to none frees the handle.
+ *
+ * A worker whose engine ends it says so before it reports the unit, so that
+ * the host's next submit replaces it. It may then still wait for room in the
+ * pipe: its replacement joins it, not submit, which never blocks.
  */
 #include "pool.h"
 
@@ -128,16 +132,22 @@ end_thread(struct gst__worker *worker)
     gst__pool_drop(handle);
 }
 
+static void
+mark_dead(struct gst__worker *worker)
+{
+    /* Partner: the load in revive. */
+    GST_STORE_RELEASE(&worker->life, GST_WORKER_DEAD);
+    GST_OR_SEQ(&worker->handle->gate, GST_GATE_DEAD);
+}
+
 /* Runs when the engine ended the thread. */
 static void
 died(void *argument)
 {
     struct gst__worker *worker = argument;
 
+    mark_dead(worker);
     gst__unit_died(worker);
-    /* Partner: the load in revive. */
-    GST_STORE_RELEASE(&worker->life, GST_WORKER_DEAD);
-    GST_OR_SEQ(&worker->handle->gate, GST_GATE_DEAD);
     end_thread(worker);
 }
 
@@ -157,8 +167,15 @@ worker_main(void *argument)
 {
     struct gst__worker *worker = argument;
     struct gst__pool *pool = &worker->handle->pool;
-    bool able = set_up(worker);
+    bool able;
 
+    if (worker->has_predecessor) {
+        pthread_join(worker->predecessor, NULL);
+        gst__plat_altstack_unmap(&worker->altstack);
+    }
+    worker->firewall.frame = NULL;
+    worker->call.slot = NULL;
+    able = set_up(worker);
     if (!able)
         GST_ADD_SEQ(&pool->failed, 1);
     /* Partner: the load in wait_ready. */
@@ -166,25 +183,33 @@ worker_main(void *argument)
     gst__plat_wake(&pool->ready, 1);
     if (able)
         serve(worker);
+    else
+        mark_dead(worker);
     end_thread(worker);
     return NULL;
 }
 
+/* A dead worker is replaced, any other gets its first thread. */
 static int
 start_worker(struct gst__worker *worker)
 {
     struct gst__pool *pool = &worker->handle->pool;
+    /* Partner: the store in mark_dead. */
+    uint32_t life = GST_LOAD_ACQUIRE(&worker->life);
     int error;
 
-    worker->firewall.frame = NULL;
-    worker->call.slot = NULL;
+    worker->has_predecessor = life == GST_WORKER_DEAD;
+    worker->predecessor = worker->thread;
     GST_ADD_SEQ(&pool->holders, 1);
+    /* First: the thread may be dead already when its creator goes on. */
+    GST_STORE_RELAXED(&worker->life, GST_WORKER_RUNNING);
     error = gst__plat_thread_start(&worker->thread, worker_main, worker,
                                    &worker->default_stack);
-    if (error != 0)
+    if (error != 0) {
+        worker->thread = worker->predecessor;
+        GST_STORE_RELAXED(&worker->life, life);
         GST_SUB_SEQ(&pool->holders, 1);
-    else
-        GST_STORE_RELAXED(&worker->life, GST_WORKER_RUNNING);
+    }
     return error;
 }
 
@@ -257,10 +282,8 @@ revive(struct gst__worker *worker)
 {
     int error;
 
-    /* Partner: the store in died. */
-    if (GST_LOAD_ACQUIRE(&worker->life) == GST_WORKER_DEAD)
-        join(worker);
-    if (GST_LOAD_RELAXED(&worker->life) != GST_WORKER_NONE)
+    /* Partner: the store in mark_dead. */
+    if (GST_LOAD_ACQUIRE(&worker->life) != GST_WORKER_DEAD)
         return 0;
     error = start_worker(worker);
     if (error == 0)

@@ -18,12 +18,14 @@ struct GussetHandle;
 enum gst__life {
     GST_WORKER_NONE, /* no thread */
     GST_WORKER_RUNNING,
-    GST_WORKER_DEAD /* ended inside a handler; to be joined, replaced */
+    GST_WORKER_DEAD /* ends or ended inside a handler; to be replaced */
 };
 
 struct gst__worker {
     _Alignas(GST_CACHE_LINE) struct GussetHandle *handle;
     pthread_t thread;
+    pthread_t predecessor; /* a dead worker that `thread` joins first */
+    bool has_predecessor;
     uint32_t number;
     _Atomic uint32_t life; /* enum gst__life */
     bool default_stack;

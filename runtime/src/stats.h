@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * stats.h - the counting allocator. All memory that the runtime holds or
- * hands out comes from here; thread stacks and the log ring, which is static,
- * do not. Any thread; no locks of its own.
+ * hands out comes from here; thread stacks, the log ring, which is static, and
+ * the widened bucket arrays of buffer tables do not. Any thread; no locks of
+ * its own.
  */
 #ifndef GST_STATS_H
 #define GST_STATS_H
