@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "handle.h"
+#include "lifecycle.h"
 #include "log.h"
 #include "plat.h"
 
@@ -58,7 +59,7 @@ write_pipe(struct GussetHandle *handle, uint64_t ticket, const uint64_t *record,
 
         if (error == 0)
             return GST_DELIVERED;
-        if (error != EAGAIN) {
+        if (error == EPIPE || error == EBADF) {
             reader_gone(handle, ticket);
             return GST_GIVEN_UP;
         }
@@ -66,7 +67,12 @@ write_pipe(struct GussetHandle *handle, uint64_t ticket, const uint64_t *record,
             return GST_GIVEN_UP;
         if (since == 0)
             since = gst__plat_now();
-        gst__plat_pipe_wait(handle->fd, GST_STALL_SLICE_NS);
+        /* Anything else passes, such as lack of memory for a page of the
+         * pipe; a poll would see room and not wait. */
+        if (error == EAGAIN)
+            gst__plat_pipe_wait(handle->fd, GST_STALL_SLICE_NS);
+        else
+            gst__plat_sleep(GST_STALL_SLICE_NS);
         if (!logged && gst__plat_now() - since >= GST_STALL_LOG_NS) {
             gst__log("gusset: completion pipe full for %llu s, "
                      "ticket %llu waits",
@@ -101,6 +107,10 @@ deliver(struct GussetHandle *handle, uint64_t ticket, const uint64_t *record,
     struct GussetRing *ring = GST_LOAD_ACQUIRE(&handle->ring);
     enum gst__delivery way;
 
+    /* A child that an engine forked: the parent delivers [i4.exactly-once].
+     * Relaxed: the child's only thread counted its fork itself. */
+    if (handle->fork_count != GST_LOAD_RELAXED(&gst__forks))
+        return GST_GIVEN_UP;
     if (ring != NULL && through_ring(handle, ring, ticket, record, words))
         return GST_DELIVERED;
     if (words > 1 && !handle->pipe_inline)

@@ -171,6 +171,7 @@ void
 gst__handle_destroy(struct GussetHandle *handle)
 {
     struct GussetRing *ring = GST_LOAD_RELAXED(&handle->ring);
+    int fd = handle->fd;
     struct gst__sigpipe held;
     uint32_t index;
 
@@ -185,9 +186,10 @@ gst__handle_destroy(struct GussetHandle *handle)
     gst__pool_destroy(&handle->pool);
     if (ring != NULL)
         gst__ring_drop(ring);
-    gst__plat_pipe_close(handle->fd);
     unmake(handle);
     gst__lifecycle_release();
+    /* Last: who reads EOF finds everything released. */
+    gst__plat_pipe_close(fd);
 }
 
 int32_t

@@ -118,8 +118,8 @@ size_t gst__plat_pipe_grow(int fd, size_t wanted);
 int gst__plat_pipe_nonblocking(int fd);
 
 /*
- * Writes one record atomically. 0: written. EAGAIN: no room. EPIPE: the read
- * end is closed. Anything else: the descriptor is unusable.
+ * Writes one record atomically. 0: written. EAGAIN: no room. EPIPE, EBADF: the
+ * read end is closed or the descriptor unusable. Anything else passes.
  */
 int gst__plat_pipe_write(int fd, const void *record, size_t bytes);
 

@@ -316,10 +316,11 @@ gst__plat_pipe_write(int fd, const void *record, size_t bytes)
     do
         written = write(fd, record, bytes);
     while (written < 0 && errno == EINTR);
-    /* At most PIPE_BUF bytes go whole or not at all. */
-    if (written == (ssize_t)bytes)
-        return 0;
-    return written < 0 ? errno : EIO;
+    if (written < 0)
+        return errno;
+    /* At most PIPE_BUF bytes go whole or not at all; were they torn all the
+     * same, the rest must not follow as if it were a record. */
+    return written == (ssize_t)bytes ? 0 : EPIPE;
 }
 
 void
