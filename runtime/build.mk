@@ -92,3 +92,4 @@ uninstall:
 
 -include $(RUNTIME_OBJ:.o=.d)
 
+include runtime/tests/tests.mk
