@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# harness/build.mk: the judge, its cases, and the proof that it can fail.
+
+# ---- case side ----
+
+CONFORM_CFLAGS = $(BASE_CFLAGS) -pthread -Iharness/include -Iruntime/include
+CONFORM_LDLIBS := $(shell $(PKG_CONFIG) --libs check jansson 2>/dev/null) \
+  -lpthread -ldl
+
+# What differs between the kinds of subject is linked separately.
+CONFORM_SUBJECT_SRCS := harness/lib/subject_dlopen.c \
+  harness/lib/subject_linked.c harness/lib/subject_none.c \
+  harness/lib/engine_forward.c harness/lib/engine_absent.c
+CONFORM_LIB_SRCS := $(filter-out $(CONFORM_SUBJECT_SRCS), \
+  $(sort $(wildcard harness/lib/*.c)))
+CONFORM_CASE_SRCS := $(sort $(wildcard harness/cases/*.c \
+  harness/cases/*/*.c panic_zoo/*.c panic_zoo/c/*.c))
+
+CONFORM_LIB_OBJS := $(CONFORM_LIB_SRCS:%.c=$(BUILD)/obj/%.o)
+CONFORM_CASE_OBJS := $(CONFORM_CASE_SRCS:%.c=$(BUILD)/obj/%.o)
+CONFORM_SUBJECT_OBJS := $(CONFORM_SUBJECT_SRCS:%.c=$(BUILD)/obj/%.o)
+CONFORM_OBJS := $(CONFORM_LIB_OBJS) $(CONFORM_CASE_OBJS) \
+  $(CONFORM_SUBJECT_OBJS)
+
+$(CONFORM_OBJS): $(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CONFORM_CFLAGS) $(DEPFLAGS) -c -o $@ $<
+-include $(CONFORM_OBJS:.o=.d)
+
+# main, page, glue and host, for other case programs too (abi_check).
+$(BUILD)/lib/conform-lib.o: $(CONFORM_LIB_OBJS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -r -o $@ $^
+
+# All of the case program but its subject: one file, so that linking an
+# archive at run time is quick and every constructor comes along.
+$(BUILD)/lib/conform-cases.o: $(BUILD)/lib/conform-lib.o $(CONFORM_CASE_OBJS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -r -o $@ $^
+
+$(BUILD)/lib/subject_%.o: $(BUILD)/obj/harness/lib/subject_%.o
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(BUILD)/lib/libconform_engine_absent.a: \
+  $(BUILD)/obj/harness/lib/engine_absent.o
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/lib/conform-link.flags: Makefile harness/build.mk
+	@mkdir -p $(@D)
+	$(Q)echo '$(strip -pthread $(SAN) $(CONFORM_LDLIBS))' > $@
+
+$(BUILD)/bin/conform-cases: $(BUILD)/lib/conform-cases.o \
+  $(BUILD)/obj/harness/lib/subject_dlopen.o \
+  $(BUILD)/obj/harness/lib/engine_forward.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pthread $(SAN) -o $@ $^ $(CONFORM_LDLIBS)
+
+# What the supervisor needs beside its own program to judge a .so or a .a.
+CASE_PROGRAMS := $(BUILD)/bin/conform-cases
+CONFORM_LINK_PARTS := $(addprefix $(BUILD)/lib/,conform-cases.o \
+  subject_linked.o subject_none.o libconform_engine_absent.a \
+  conform-link.flags)
+ALL_TARGETS += $(CASE_PROGRAMS) $(CONFORM_LINK_PARTS)
+
+.PHONY: case-programs
+case-programs: $(CASE_PROGRAMS) $(CONFORM_LINK_PARTS)
+
+# ---- supervisor ----
+
+# Never built with $(SAN): the supervisor loads no runtime, and the cases of
+# conform-self must die by the signals they name. SUPERVISE_SAN is for tests
+# of the supervisor itself.
+SUPERVISE_SAN ?=
+SUPERVISE_CFLAGS = $(CSTD) $(WARN) $(OPT) $(PREFIXMAP) -D_GNU_SOURCE \
+  -fno-omit-frame-pointer -Iharness/include
+SUPERVISE_LDLIBS := $(shell $(PKG_CONFIG) --libs jansson libsodium libelf \
+  2>/dev/null || echo -ljansson -lsodium -lelf)
+
+SUPERVISE_SRCS := $(sort $(wildcard harness/supervise/*.c \
+  harness/supervise/report/*.c)) harness/self/table.c
+SELF_SRCS := $(filter-out harness/self/table.c, \
+  $(sort $(wildcard harness/self/*.c)))
+SUPERVISE_OBJS := $(SUPERVISE_SRCS:%.c=$(BUILD)/obj/%.o)
+SELF_OBJS := $(SELF_SRCS:%.c=$(BUILD)/obj/%.o)
+CONTRACT_OBJ := $(BUILD)/obj/harness/supervise/contract_text.o
+
+$(SUPERVISE_OBJS): $(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SUPERVISE_CFLAGS) $(SUPERVISE_SAN) $(DEPFLAGS) -c -o $@ $<
+
+# A frame the optimiser removed could not be seen in the stacks of a hang.
+$(SELF_OBJS): $(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SUPERVISE_CFLAGS) -O0 -pthread $(DEPFLAGS) -c -o $@ $<
+-include $(SUPERVISE_OBJS:.o=.d) $(SELF_OBJS:.o=.d)
+
+$(CONTRACT_OBJ): harness/supervise/contract_text.S docs/contract.md
+	@mkdir -p $(@D)
+	$(Q)$(CC) '-DCONTRACT_FILE="docs/contract.md"' -c -o $@ $<
+
+$(BUILD)/bin/gusset-conform: $(SUPERVISE_OBJS) $(CONTRACT_OBJ)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SUPERVISE_SAN) -o $@ $^ $(SUPERVISE_LDLIBS)
+
+$(BUILD)/bin/conform-self: $(SELF_OBJS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pthread -o $@ $^
+
+# The glue of the cases, tried on a subject that refuses everything; without
+# $(SAN) too, so that a leak on purpose is a leak and not a report.
+GLUE_OBJS := $(BUILD)/plain/harness/self/glue/cases.o \
+  $(BUILD)/plain/harness/self/glue/subject.o \
+  $(BUILD)/plain/harness/lib/subject_linked.o \
+  $(BUILD)/plain/harness/lib/engine_absent.o \
+  $(CONFORM_LIB_SRCS:%.c=$(BUILD)/plain/%.o)
+
+$(GLUE_OBJS): $(BUILD)/plain/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(SAN),$(CONFORM_CFLAGS)) $(DEPFLAGS) -c -o $@ $<
+-include $(GLUE_OBJS:.o=.d)
+
+$(BUILD)/bin/conform-self-glue: $(GLUE_OBJS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pthread -o $@ $^ $(CONFORM_LDLIBS)
+
+SUPERVISE_TARGETS := $(BUILD)/bin/gusset-conform $(BUILD)/bin/conform-self \
+  $(BUILD)/bin/conform-self-glue
+ALL_TARGETS += $(SUPERVISE_TARGETS)
+
+.PHONY: supervisor self
+supervisor: $(SUPERVISE_TARGETS)
+
+self: supervisor
+	$(Q)$(BUILD)/bin/gusset-conform self --out $(BUILD)/self
+
+.PHONY: supervisor-check
+supervisor-check: supervisor
+	$(Q)CC='$(CC)' harness/self/command_line.sh $(BUILD)/bin $(BUILD)/self
+CHECK_TARGETS += self
+

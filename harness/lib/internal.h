@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * internal.h - what the files of harness/lib share and a case does not see.
+ */
+#ifndef CONFORM_INTERNAL_H
+#define CONFORM_INTERNAL_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "conform.h"
+#include "page.h"
+
+/* A failed check on a thread that is not the main one ends the process so. */
+#define CONFORM_EXIT_FAILED_ASIDE 97
+#define CONFORM_EXIT_USAGE 2
+#define CONFORM_EXIT_OWN_BUG 70
+
+#if defined(__SANITIZE_THREAD__)
+#define CONFORM_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CONFORM_TSAN 1
+#endif
+#endif
+#ifndef CONFORM_TSAN
+#define CONFORM_TSAN 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CONFORM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define CONFORM_SANITIZED 1
+#endif
+#endif
+#ifndef CONFORM_SANITIZED
+#define CONFORM_SANITIZED CONFORM_TSAN
+#endif
+
+/* ---- The run (main.c) -------------------------------------------------- */
+
+/* Set once by main before the case starts; read by everybody. */
+struct conform_run {
+    const struct conform_case *declared;
+    const char *impl; /* --impl, or NULL */
+    uint64_t seed;
+    double timeout_scale;
+    uint32_t transport;
+    bool nightly;
+    bool foreground; /* no page: outcome on the terminal */
+};
+extern struct conform_run conform_run;
+
+/* ---- The registry (registry.c) ----------------------------------------- */
+
+/* One runnable: a case on one transport. */
+struct conform_entry {
+    const struct conform_case *declared;
+    uint32_t transport;
+};
+
+/*
+ * All runnables, sorted by id. Complains on stderr and returns false when a
+ * declaration is unsound (duplicate id, id without its clause, ...).
+ */
+bool conform_registry(const struct conform_entry **entries, size_t *count);
+
+/* Writes the id with its transport suffix. */
+void conform_entry_id(const struct conform_entry *entry, char *text,
+                      size_t cap);
+
+/* Prints the JSON lines of --list. */
+void conform_list(const struct conform_entry *entries, size_t count);
+
+/* "SIGSEGV" ..., or NULL for a number without a name here. */
+const char *conform_signal_name(int number);
+
+/* ---- The page (page.c) ------------------------------------------------- */
+
+/* Never NULL once the run has begun: the file, or private memory. */
+extern struct conform_page *conform_page;
+
+/* Maps the page; false with one line on stderr when it cannot be used. */
+bool conform_page_map(const char *path);
+/* Private memory in place of the file, for a run without --page. */
+bool conform_page_private(void);
+void conform_page_phase(enum conform_phase phase);
+/* True once in the process: the caller may write the failure fields. */
+bool conform_page_claim(void);
+/* Stores the outcome, visible after everything written before. */
+void conform_page_outcome(enum conform_outcome outcome);
+enum conform_outcome conform_page_outcome_now(void);
+void conform_page_count_check(void);
+/* Copies text into a field of the page, cut to fit. */
+void conform_page_text(char *field, size_t cap, const char *text);
+/* True in a child made by fork: it must not write the page. */
+bool conform_in_child(void);
+
+/* ---- The runner (runner.c) --------------------------------------------- */
+
+/* Runs the case through Check and fills the page; returns when it is over. */
+void conform_run_case(void);
+
+/*
+ * Leaves the case after the page has been written: unwinds to the runner on
+ * the main thread, ends the process on any other.
+ */
+__attribute__((noreturn)) void conform_leave_case(void);
+/* The page as text on standard output; returns the exit code for it. */
+int conform_show(void);
+/* For the thread that lost the race to fail: waits for the process's end. */
+__attribute__((noreturn)) void conform_wait_for_the_end(void);
+
+/* One open/echo/take/ring/close by raw calls, so that caches are warm. */
+void conform_warm_up(void);
+
+/* ---- The subject (subject_dlopen.c, subject_linked.c, subject_none.c) -- */
+
+/* True when the program can only run with --impl. */
+bool conform_subject_wants_path(void);
+/* True when there is an implementation to call at all. */
+bool conform_subject_present(void);
+/* Fills `api`; ends the case when the implementation cannot be used. */
+void conform_subject_load(const char *path);
+/* Records the build id of the image in which `api` lies (image.c). */
+void conform_image_evidence(void);
+/* Address of the subject's gse_NAME, or NULL (engine_forward.c). */
+void *conform_subject_symbol(const char *name);
+
+/* ---- Memory that lives until the case ends (memory.c) ------------------ */
+
+/* Zeroed, 16-byte aligned, never NULL, any thread; nothing is given back. */
+void *conform_allocate(size_t bytes);
+/* A copy of len bytes, followed by a NUL. */
+void *conform_copy(const void *bytes, size_t len);
+/* Reserves the address range, so that using it never changes the census. */
+void conform_memory_reserve(void);
+/* Bytes of that range. */
+size_t conform_memory_reserved(void);
+
+/* ---- Clock and noise (clock.c) ----------------------------------------- */
+
+/* Measures the wake-up latency; before the first census. */
+void conform_calibrate(void);
+/* Nanoseconds from now on, for poll(2), rounded up; 0 when past. */
+int conform_poll_ms(uint64_t deadline_ns);
+/* A pause of a polling loop: `turn` counts the turns so far. */
+void conform_pause(uint32_t turn);
+
+/* ---- Census (census.c, census_process.c) ------------------------------- */
+
+/* Lines in the making. */
+struct census_text {
+    char *bytes;
+    size_t cap;
+    size_t len;
+    bool cut;
+};
+void census_line(struct census_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Control characters of a name that the system gave become `?`. */
+void census_clean(char *text);
+/* Facts that /proc does not list by number: signals, limits, locale, ... */
+void census_process(struct census_text *text);
+/* Reads a file of /proc whole into buffer, NUL-terminated; false: no file. */
+bool census_read(const char *path, char *buffer, size_t cap);
+
+/* Writes the sorted census into field; returns its bytes. */
+uint32_t conform_census_write(char *field, size_t cap);
+/* Waits up to 5 s (scaled) until the process has `threads` threads again. */
+void conform_settle_threads(uint32_t threads);
+uint32_t conform_thread_count(void);
+
+/* ---- Threads (thread.c) ------------------------------------------------ */
+
+/* Remembers the threads that exist before the subject is loaded. */
+void conform_threads_baseline(void);
+/* True for a thread that the host or a sanitizer made. */
+bool conform_thread_is_host(int32_t tid);
+int32_t conform_tid(void);
+/* True for a thread that has run its last instruction in user space: /proc
+ * still lists it for a moment after it was joined. */
+bool conform_thread_is_ending(int32_t tid);
+
+/* ---- Fences (fence.c) -------------------------------------------------- */
+
+/* Unmaps what the case left. */
+void conform_fences_end(void);
+
+#endif /* CONFORM_INTERNAL_H */

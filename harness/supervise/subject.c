@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "subject.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exit_codes.h"
+#include "spawn.h"
+
+enum { LINK_TIMEOUT_MS = 120000 };
+
+/* The inputs of one link, in the order of the command line. */
+struct parts {
+    char *object, *linked, *absent, *flags_file;
+    char *flags;
+};
+
+static char *
+read_line_file(const char *path)
+{
+    struct text text = {0};
+    char block[4096];
+    size_t got = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return NULL;
+    while ((got = fread(block, 1, sizeof block, file)) > 0)
+        text_add_bytes(&text, block, got);
+    fclose(file);
+    return text_take(&text);
+}
+
+/* False when this program is not made to be linked with an archive. */
+static bool
+find_parts(struct parts *parts, const struct case_program *program)
+{
+    const char *slash = strrchr(program->path, '/');
+    int folder = slash ? (int)(slash - program->path) : 1;
+    const char *from = slash ? program->path : ".";
+    parts->object =
+        need_format("%.*s/../lib/%s.o", folder, from, program->name);
+    if (access(parts->object, R_OK) != 0)
+        return false;
+    parts->linked = need_format("%.*s/../lib/subject_linked.o", folder, from);
+    parts->absent =
+        need_format("%.*s/../lib/libconform_engine_absent.a", folder, from);
+    parts->flags_file =
+        need_format("%.*s/../lib/conform-link.flags", folder, from);
+    parts->flags = read_line_file(parts->flags_file);
+    if (parts->flags == NULL)
+        quit(EXIT_OUR_BUG, "cannot read %s: %s (make builds it)",
+             parts->flags_file, strerror(errno));
+    return true;
+}
+
+static void
+hash_text(crypto_hash_sha256_state *state, const char *text)
+{
+    crypto_hash_sha256_update(state, (const unsigned char *)text,
+                              strlen(text) + 1);
+}
+
+static void
+hash_inputs(const struct strings *command, const struct artifact *artifact,
+            char hex[65])
+{
+    crypto_hash_sha256_state state;
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char file[65];
+    crypto_hash_sha256_init(&state);
+    for (size_t i = 0; i < command->count; i++) {
+        const char *word = command->items[i];
+        hash_text(&state, word);
+        if (strcmp(word, artifact->path) == 0)
+            hash_text(&state, artifact->sha256);
+        else if (word[0] != '-' && file_sha256(word, file))
+            hash_text(&state, file);
+    }
+    crypto_hash_sha256_final(&state, hash);
+    sodium_bin2hex(hex, 65, hash, sizeof hash);
+}
+
+static void
+add_words(struct strings *list, const char *words)
+{
+    char *copy = need_copy(words);
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, " \t\n", &rest); word != NULL;
+         word = strtok_r(NULL, " \t\n", &rest))
+        strings_add(list, word);
+    free(copy);
+}
+
+static void
+run_linker(struct strings *command, const char *artifact)
+{
+    struct text output = {0}, said = {0};
+    bool timed_out = false;
+    strings_add(command, "");
+    free(command->items[--command->count]);
+    command->items[command->count] = NULL;
+    int status = spawn_capture(command->items, LINK_TIMEOUT_MS, &output,
+                               &output, &timed_out);
+    if (status == -1)
+        quit(EXIT_OUR_BUG, "cannot run the compiler %s: %s", command->items[0],
+             strerror(errno));
+    if (status == 0)
+        return;
+    text_add_clean(&said, text_get(&output), output.len);
+    complain("%s: not conforming: does not link into a program; the linker "
+             "says:",
+             artifact);
+    for (const char *at = text_get(&said); *at != '\0';) {
+        const char *end = strchrnul(at, '\n');
+        fprintf(stderr, "| %.*s\n", (int)(end - at), at);
+        at = *end ? end + 1 : end;
+    }
+    exit(timed_out ? EXIT_INCONCLUSIVE : EXIT_NOT_CONFORMING);
+}
+
+static const char *
+link_program(struct subject *subject, const struct case_program *program,
+             const struct parts *parts, const char *cache)
+{
+    struct strings command = {0};
+    struct text line = {0};
+    char hex[65];
+    const char *cc = getenv("CC");
+    add_words(&command, cc && cc[0] ? cc : "cc");
+    strings_add(&command, parts->object);
+    strings_add(&command, parts->linked);
+    strings_add(&command, subject->artifact.path);
+    if (access(parts->absent, R_OK) == 0)
+        strings_add(&command, parts->absent);
+    add_words(&command, parts->flags);
+    hash_inputs(&command, &subject->artifact, hex);
+    char *target = need_format("%s/%s-%.16s", cache, program->name, hex);
+    char *fresh = need_format("%s.%ld", target, (long)getpid());
+    for (size_t i = 0; i < command.count; i++) {
+        text_add_shell(&line, command.items[i]);
+        text_add(&line, " ");
+    }
+    text_add(&line, "-o ");
+    text_add_shell(&line, target);
+    strings_add(&command, "-o");
+    strings_add(&command, fresh);
+    if (access(target, X_OK) != 0) {
+        run_linker(&command, subject->artifact.path);
+        if (rename(fresh, target) != 0)
+            quit(EXIT_INCONCLUSIVE, "cannot keep the linked program %s: %s",
+                 target, strerror(errno));
+    }
+    subject->link_line = text_take(&line);
+    strings_free(&command);
+    free(fresh);
+    return target;
+}
+
+void
+subject_prepare(struct subject *subject, const struct manifest *manifest,
+                const bool *needed, const char *cache)
+{
+    subject->programs =
+        need_memory(manifest->program_count, sizeof *subject->programs);
+    for (size_t i = 0; i < manifest->program_count; i++) {
+        const struct case_program *program = &manifest->programs[i];
+        struct parts parts = {0};
+        subject->programs[i] = program->path;
+        if (subject->has_artifact && needed[i] &&
+            subject->artifact.kind == ARTIFACT_ARCHIVE &&
+            find_parts(&parts, program))
+            subject->programs[i] =
+                link_program(subject, program, &parts, cache);
+    }
+}
+
+const char *
+subject_program(const struct subject *subject, const struct manifest *manifest,
+                const struct case_info *info)
+{
+    return subject->programs[info->program - manifest->programs];
+}
