@@ -138,5 +138,5 @@ self: supervisor
 .PHONY: supervisor-check
 supervisor-check: supervisor
 	$(Q)CC='$(CC)' harness/self/command_line.sh $(BUILD)/bin $(BUILD)/self
-CHECK_TARGETS += self
+CHECK_TARGETS += self supervisor-check
 
