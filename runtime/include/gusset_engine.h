@@ -89,7 +89,7 @@ int32_t gse_output_bytes(gse_call *call, const void *bytes, size_t len);
 /*
  * The output is a runtime buffer of len zero bytes, built in place and handed
  * to the host without a copy. NULL: no memory, len 0 or over
- * GUSSET_MAX_BUFFER_BYTES. Valid during the call.
+ * GUSSET_MAX_BUFFER_BYTES. Valid during the call, until another output is set.
  */
 uint8_t *gse_output_buffer(gse_call *call, size_t len);
 

@@ -240,6 +240,9 @@ objection(const struct gst__buffer *buffer)
 {
     if (buffer == NULL)
         return "no such live buffer";
+    if (buffer->claimed && buffer->host_held)
+        return "it already is the output of a job and the caller still holds "
+               "it";
     if (buffer->claimed)
         return "it already is the output of a job";
     if (buffer->host_held)

@@ -73,7 +73,7 @@ make(uint32_t pool, int fd)
     handle->fd = fd;
     handle->fork_count = GST_LOAD_RELAXED(&gst__forks);
     gst__park_init(&handle->park, cpus - 1);
-    /* 3 x pool may be in flight, and as many results on their way. */
+    /* 3 x pool may be in flight, and results wait to be taken. */
     if (!gst__jobs_init(&handle->jobs, 4 * pool)) {
         gst__free(handle);
         return NULL;

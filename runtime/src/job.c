@@ -12,8 +12,6 @@
  */
 #include "job.h"
 
-#include "bug.h"
-#include "plat.h"
 #include "stats.h"
 
 #define LINK_BITS 21 /* index + 1 */

@@ -158,7 +158,7 @@ gst__lifecycle_enter(GussetHandle *handle, uint64_t *epoch)
      * a moment, or the next shutdown would wait for it. */
     if ((GST_LOAD_SEQ(&gst__epoch) & 1) != 0)
         return false;
-    /* Partner: the loads in gst__lifecycle_in_flight. */
+    /* Partner: the loads in in_flight. */
     GST_ADD_SEQ(&handle->accepted, 1);
     /* Partner: the add in gst__lifecycle_shutdown. */
     *epoch = GST_LOAD_SEQ(&gst__epoch);
@@ -171,7 +171,7 @@ gst__lifecycle_enter(GussetHandle *handle, uint64_t *epoch)
 void
 gst__lifecycle_leave(GussetHandle *handle)
 {
-    /* Partner: the loads in gst__lifecycle_in_flight. */
+    /* Partner: the loads in in_flight. */
     GST_ADD_SEQ(&handle->finished, 1);
     /* Partner: the store in drain. */
     if (GST_LOAD_SEQ(&drain_waits) == 0)
@@ -180,8 +180,9 @@ gst__lifecycle_leave(GussetHandle *handle)
     gst__plat_wake(&drain_event, 1);
 }
 
-uint64_t
-gst__lifecycle_in_flight(void)
+/* Units accepted and neither delivered nor given up, on all handles. */
+static uint64_t
+in_flight(void)
 {
     GussetHandle *handle;
     uint64_t sum = 0;
@@ -210,7 +211,7 @@ drain(uint64_t budget_ns)
         uint32_t event = GST_LOAD_SEQ(&drain_event);
         uint64_t waited;
 
-        left = gst__lifecycle_in_flight();
+        left = in_flight();
         waited = gst__plat_now() - start;
         if (left == 0 || waited >= budget_ns)
             break;

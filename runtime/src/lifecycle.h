@@ -41,7 +41,4 @@ bool gst__lifecycle_enter(GussetHandle *handle, uint64_t *epoch);
 /* The unit was delivered, given up, or not accepted after all. */
 void gst__lifecycle_leave(GussetHandle *handle);
 
-/* Units in flight on all handles now. */
-uint64_t gst__lifecycle_in_flight(void);
-
 #endif

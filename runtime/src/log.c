@@ -57,10 +57,10 @@ evict(size_t need)
 
 /*
  * Walks the repaired line; write false: only measures. lock is held if it
- * writes. Returns its bytes, at most GST_LOG_BYTES - 1.
+ * writes. Returns its bytes, at most max.
  */
 static size_t
-walk(const uint8_t *bytes, size_t len, bool write)
+walk(const uint8_t *bytes, size_t len, size_t max, bool write)
 {
     size_t total = 0;
     size_t i = 0;
@@ -77,7 +77,7 @@ walk(const uint8_t *bytes, size_t len, bool write)
         } else if (bytes[i] == '\n') {
             from = (const uint8_t *)" ";
         }
-        if (total + size > GST_LOG_BYTES - 1)
+        if (total + size > max)
             break;
         if (write)
             append(from, size);
@@ -90,11 +90,12 @@ walk(const uint8_t *bytes, size_t len, bool write)
 void
 gst__log_line(const void *text, size_t len)
 {
-    size_t total = walk(text, len, false);
+    size_t total = walk(text, len, GST_LOG_BYTES - 1, false);
 
     pthread_mutex_lock(&lock);
     evict(total + 1);
-    walk(text, len, true);
+    /* Bounded by the first walk: the bytes may change meanwhile. */
+    walk(text, len, total, true);
     append((const uint8_t *)"\n", 1);
     pthread_mutex_unlock(&lock);
 }

@@ -85,9 +85,6 @@ struct gst__altstack {
     size_t old_bytes;
 };
 
-/* Bytes that the kernel's largest signal frame asks for [i5.altstack]. */
-size_t gst__plat_altstack_bytes(void);
-
 /* Maps and installs one. On failure nothing stays and stack->map is NULL. */
 int gst__plat_altstack_install(struct gst__altstack *stack);
 

@@ -183,8 +183,9 @@ gst__plat_stack_size(void)
     return bytes;
 }
 
-size_t
-gst__plat_altstack_bytes(void)
+/* [i5.altstack] */
+static size_t
+altstack_bytes(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t least = (size_t)getauxval(AT_MINSIGSTKSZ);
@@ -203,7 +204,7 @@ int
 gst__plat_altstack_install(struct gst__altstack *stack)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t bytes = gst__plat_altstack_bytes();
+    size_t bytes = altstack_bytes();
     stack_t mine = {.ss_size = bytes};
     stack_t old;
     int error;

@@ -38,7 +38,7 @@ void *gst__alloc_zeroed(size_t size, size_t alignment);
 /* malloc's rules; the content moves. */
 void *gst__realloc(void *memory, size_t size);
 
-/* Gives back what the two above returned. NULL: no-op. */
+/* Gives back what the functions above returned. NULL: no-op. */
 void gst__free(void *memory);
 
 /* The counters of the process. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bug.h"
 #include "stats.h"
 
 static const uint8_t replacement[] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
@@ -61,24 +60,12 @@ gst__utf8_step(const uint8_t *bytes, size_t len, size_t *invalid)
     return tail + 1;
 }
 
-size_t
-gst__utf8_cut(const uint8_t *bytes, size_t len, size_t max)
-{
-    size_t cut = max;
-
-    if (len <= max)
-        return len;
-    while (cut > 0 && (bytes[cut] & 0xC0) == 0x80)
-        cut--;
-    return cut;
-}
-
 /*
- * Repairs into out (NULL: only counts) at most GST_TEXT_MAX bytes; *whole is
- * false if not all of it fitted.
+ * Repairs into out (NULL: only counts) at most max bytes; *whole is false if
+ * not all of it fitted.
  */
 static size_t
-repair(uint8_t *out, const uint8_t *bytes, size_t len, bool *whole)
+repair(uint8_t *out, size_t max, const uint8_t *bytes, size_t len, bool *whole)
 {
     size_t used = 0;
     size_t i = 0;
@@ -90,7 +77,7 @@ repair(uint8_t *out, const uint8_t *bytes, size_t len, bool *whole)
         const uint8_t *from = step > 0 ? bytes + i : replacement;
         size_t size = step > 0 ? step : sizeof replacement;
 
-        if (used + size > GST_TEXT_MAX) {
+        if (used + size > max) {
             *whole = false;
             break;
         }
@@ -111,7 +98,7 @@ gst__text_engine(const char *prefix, const void *bytes, size_t len)
     size_t body;
     bool whole;
 
-    body = repair(NULL, bytes, len, &whole);
+    body = repair(NULL, GST_TEXT_MAX, bytes, len, &whole);
     after = whole ? 0 : sizeof GST_TEXT_MARKER - 1;
     /* An empty message would read as a missing one. */
     if (before + body + after == 0)
@@ -120,7 +107,9 @@ gst__text_engine(const char *prefix, const void *bytes, size_t len)
     if (text.bytes == NULL)
         return text;
     memcpy(text.bytes, prefix, before);
-    repair(text.bytes + before, bytes, len, &whole);
+    /* Bounded by the first pass: the bytes may lie in memory that the host
+     * changes meanwhile. */
+    body = repair(text.bytes + before, body, bytes, len, &whole);
     memcpy(text.bytes + before + body, GST_TEXT_MARKER, after);
     text.len = before + body + after;
     return text;
@@ -150,8 +139,9 @@ gst__text_vformat(const char *prefix, const char *format, va_list args)
             va_end(again);
             return text;
         }
-        vsnprintf(bytes, size, format, again);
-        len = (int)size - 1;
+        len = vsnprintf(bytes, size, format, again);
+        if (len < 0 || (size_t)len >= size)
+            len = len < 0 ? 0 : (int)size - 1;
     }
     va_end(again);
     text = gst__text_engine(prefix, bytes, (size_t)len);

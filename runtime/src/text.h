@@ -31,12 +31,6 @@ struct gst__text {
 size_t gst__utf8_step(const uint8_t *bytes, size_t len, size_t *invalid);
 
 /*
- * The longest prefix of valid UTF-8 (len bytes) that is at most max bytes and
- * ends on a character boundary.
- */
-size_t gst__utf8_cut(const uint8_t *bytes, size_t len, size_t max);
-
-/*
  * prefix, then the len bytes at bytes with invalid sequences replaced, cut to
  * GST_TEXT_MAX bytes (prefix not counted) and marked if longer.
  */

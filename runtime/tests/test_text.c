@@ -164,21 +164,6 @@ START_TEST(steps_cover_every_string)
 }
 END_TEST
 
-START_TEST(a_cut_ends_on_a_character)
-{
-    static const uint8_t bytes[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";
-    static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
-    size_t len = sizeof bytes - 1;
-    size_t max;
-
-    ck_assert_uint_eq(len, 11);
-    for (max = 0; max <= len; max++)
-        ck_assert_uint_eq(gst__utf8_cut(bytes, len, max), expected[max]);
-    ck_assert_uint_eq(gst__utf8_cut(bytes, len, SIZE_MAX), len);
-    ck_assert_uint_eq(gst__utf8_cut(bytes, 0, 5), 0);
-}
-END_TEST
-
 static bool
 is_valid(const uint8_t *bytes, size_t len)
 {
@@ -321,7 +306,6 @@ t_suite(void)
     tcase_add_loop_test(tcase, repair_follows_the_table, 0, ROWS);
     tcase_add_test(tcase, every_code_point_is_one_step);
     tcase_add_test(tcase, steps_cover_every_string);
-    tcase_add_test(tcase, a_cut_ends_on_a_character);
     tcase_add_loop_test(tcase, the_cap_keeps_a_long_prefix, 0, 5);
     tcase_add_test(tcase, the_prefix_is_not_counted);
     tcase_add_test(tcase, a_nul_is_a_character);
