@@ -338,7 +338,7 @@ CONFORM_CASE(
     .steps = "Panic texts of 32 760 to 32 800 bytes.",
     .expected = "Unchanged up to 32 761; whole or cut up to 32 768; cut "
                 "with the marker above.",
-    .needs = "engine", .mutant = "cut-inside-a-character marker-missing")
+    .needs = "engine", .mutant = "marker-missing")
 {
     static const uint32_t lengths[] = {32760, 32761, 32762, 32768,
                                        32769, 32783, 32784, 32800};

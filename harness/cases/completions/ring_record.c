@@ -143,7 +143,7 @@ CONFORM_CASE(ring_poll_only, .id = "i4.ring-record.polled-content",
                       "20 000 inline echoes of 48 bytes whose halves are "
                       "each other's complement; the reader only polls.",
              .expected = "No record is torn or stale; the pipe stays empty.",
-             .mutant = "record-after-sequence", .timeout_ms = 60000)
+             .mutant = "double-completion", .timeout_ms = 60000)
 {
     struct host *host = host_open_with(4, CONFORM_RING);
     CallHeader header = job_header(DIAGNOSTIC | INLINE, 0);

@@ -85,7 +85,7 @@ CONFORM_CASE(shutdown_race, .id = "l.shutdown-race.refused-or-cancelled",
                       "at a random moment.",
              .expected = "FFI_OK each time; each accepted job is cancelled: "
                          "Shutdown.",
-             .mutant = "shutdown-does-not-cancel", .transports = CONFORM_BOTH)
+             .mutant = NULL, .transports = CONFORM_BOTH)
 {
     uint32_t accepted = 0, rounds = conform_rounds(5, 1000);
     for (uint32_t i = 0; i < rounds; i++)

@@ -314,7 +314,7 @@ CONFORM_CASE(
     .steps = "2000 rounds: two threads take one ticket, small and large in "
              "turn, from a common start.",
     .expected = "Exactly one FFI_OK a round; live_bytes as before.",
-    .mutant = "take-twice")
+    .mutant = "take-twice", .timeout_ms = 120000)
 {
     uint32_t rounds = conform_rounds(2000, 100000);
     const uint8_t *bytes = conform_pattern(9000, 0, 4);

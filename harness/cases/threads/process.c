@@ -233,7 +233,7 @@ CONFORM_CASE(
              "call on it, and for the statistics; then the parent goes on.",
     .expected = "Each child ends within patience; the statistics are right; "
                 "the parent's result is untouched.",
-    .transports = CONFORM_BOTH, .mutant = "fork-child-not-refused")
+    .transports = CONFORM_BOTH, .mutant = "fork-child-log-locked")
 {
     struct host *host = host_open(2);
     uint64_t ticket = host_submit(host, DIAGNOSTIC, "\0mine", 5);
