@@ -140,3 +140,21 @@ supervisor-check: supervisor
 	$(Q)CC='$(CC)' harness/self/command_line.sh $(BUILD)/bin $(BUILD)/self
 CHECK_TARGETS += self supervisor-check
 
+# ---- mutants ----
+
+MUTANTS_DIR := harness/mutants
+MUTANTS ?=
+MUTANTS_FLAGS ?=
+
+# One seeded fault after the other; MUTANTS="name glob" judges only those.
+.PHONY: mutants
+mutants: $(BUILD)/bin/gusset-conform $(BUILD)/bin/conform-self \
+  $(CASE_PROGRAMS) $(BUILD)/bin/abi-check $(CONFORM_LINK_PARTS)
+	$(Q)CC='$(CC)' $(MUTANTS_DIR)/mutants.py --conform $< \
+	  --out $(BUILD)/mutants $(MUTANTS_FLAGS) $(MUTANTS)
+
+# The driver of the above, shown failing.
+.PHONY: mutants-self
+mutants-self:
+	$(Q)$(MUTANTS_DIR)/selftest/selftest.py $(BUILD)/mutants-self
+CHECK_TARGETS += mutants-self

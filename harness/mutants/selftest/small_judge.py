@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""
+Stands for gusset-conform while the mutants' driver is tested: the same command
+line, the same results.json, three cases about tree/runtime/src/small.c.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import fnmatch
+import json
+import sys
+from pathlib import Path
+
+CASES = {"i1.take-small.sum": "i1.take-small",
+         "i1.take-small.twice": "i1.take-small",
+         "i2.contained.zero": "i2.contained i2.nul-safe"}
+
+
+def strike(case: str, library: ctypes.CDLL) -> str:
+    """The failure's words, or '' for a pass."""
+    if case.endswith(".sum"):
+        expected, actual, what = 5, library.small_sum(2, 3), "sum of 2 and 3"
+    elif case.endswith(".twice"):
+        expected, actual, what = 8, library.small_twice(4), "twice 4"
+    else:
+        expected, actual, what = 0, library.small_twice(0), "twice 0"
+    if expected == actual:
+        return ""
+    return f"{what}: expected {expected}, actual {actual}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("verb")
+    parser.add_argument("--format")
+    parser.add_argument("--impl")
+    parser.add_argument("--filter", action="append", default=[])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--jobs")
+    parser.add_argument("--timeout-scale")
+    options = parser.parse_args()
+    if options.verb == "list":
+        for case, clauses in CASES.items():
+            print(json.dumps({"id": case, "clauses": clauses.split(),
+                              "tags": [], "mutant": None}))
+        return 0
+    library = ctypes.CDLL(options.impl)
+    records = []
+    for case, clauses in CASES.items():
+        if options.filter and not any(fnmatch.fnmatchcase(case, pattern)
+                                      for pattern in options.filter):
+            continue
+        words = strike(case, library)
+        records.append({"id": case, "clauses": clauses.split(),
+                        "verdict": "FAIL" if words else "PASS",
+                        "message": words})
+    if library.small_results() == 0:
+        (options.out / "results.json").write_text(
+            json.dumps({"cases": records}))
+    forced = library.small_exit_code()
+    failed = any(record["verdict"] != "PASS" for record in records)
+    return forced if forced >= 0 else int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
