@@ -74,22 +74,26 @@ tsan:
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/tsan SAN='$(TSAN_FLAGS)' all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN='$(TSAN_FLAGS)' conformance-run
 
-.PHONY: style format install-check compilers cli-check
+.PHONY: docs
+docs: all ## record a run and write README's block of output from it
+	$(Q)$(CONFORM) run > $(BUILD)/conformance.txt
+	$(Q)scripts/readme-output record $(BUILD)/conformance.txt
+	$(Q)scripts/readme-output update
+
+.PHONY: style format install-check compilers
 style: ## house rules, clang-format, shellcheck, manual page
 	$(Q)scripts/style
 format: ## let clang-format decide
 	$(Q)git ls-files '*.c' '*.h' | grep -v '^abi_check/bad/' | xargs clang-format -i
 install-check: ## install, use, uninstall
 	$(Q)scripts/install-check
-cli-check: ## bad artifacts and arguments, each refused in one line
-	$(Q)harness/self/cli-check $(BUILD)
 compilers: ## the runtime by gcc, clang and musl-gcc
 	$(Q)scripts/compilers
 
 check: ## unit tests, models, ABI checks, cases on .a and .so, mutants
 	$(Q)scripts/setup check
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
-	$(Q)MAKE='$(MAKE)' scripts/check $(BUILD)/check style $(CHECK_TARGETS) install-check compilers
+	$(Q)MAKE='$(MAKE)' scripts/check $(BUILD)/check style $(CHECK_TARGETS) install-check compilers conformance-run mutants
 
 clean: ## remove all build output
 	rm -rf $(BUILD)

@@ -213,16 +213,15 @@ CONFORM_CASE(huge_never_wraps, .id = "i3.huge-never-wraps.running-and-queued",
     host_close(host);
 }
 
-CONFORM_CASE(
-    huge_cancellable, .id = "i3.huge-never-wraps.cancel-still-works",
-    .clauses = "i3.huge-never-wraps i3.cancel-outranks",
-    .why = "a huge deadline that hides the cancel, or is blamed for "
-           "it",
-    .steps = "Long cooperative jobs with the four huge timeouts, "
-             "each cancelled.",
-    .expected = "Each ends as cancelled: Explicit.",
-    .mutant = "huge-timeout-outranks-cancel",
-    .transports = CONFORM_PIPE)
+CONFORM_CASE(huge_cancellable, .id = "i3.huge-never-wraps.cancel-still-works",
+             .clauses = "i3.huge-never-wraps i3.cancel-outranks",
+             .why = "a huge deadline that hides the cancel, or is blamed for "
+                    "it",
+             .steps = "Long cooperative jobs with the four huge timeouts, "
+                      "each cancelled.",
+             .expected = "Each ends as cancelled: Explicit.",
+             .mutant = "huge-timeout-outranks-cancel",
+             .transports = CONFORM_PIPE)
 {
     static const uint8_t input[2] = {MODE_COOPERATIVE, 255};
     struct host *host = host_open(1);
