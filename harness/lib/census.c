@@ -225,7 +225,7 @@ mapped_bytes(void)
 static void
 mapping_lines(struct census_text *text)
 {
-    if (CONFORM_SANITIZED) {
+    if (UNDER_SANITIZER) {
         census_line(text,
                     "note mapped_bytes\tnot comparable under a sanitizer");
         return;
@@ -307,7 +307,7 @@ conform_census_now(uint32_t settle_at_threads)
     struct conform_census census = {0};
     census.threads = conform_thread_count();
     census.fds = each_fd(NULL);
-    if (!CONFORM_SANITIZED) {
+    if (!UNDER_SANITIZER) {
         census.mapped_bytes = mapped_bytes();
     }
     census.live_bytes = live_bytes();

@@ -204,7 +204,7 @@ park(struct host *host, uint64_t deadline_ns)
     if (spin_for_record(host)) {
         return;
     }
-    if (CONFORM_TSAN) {
+    if (UNDER_THREAD_SANITIZER) {
         sched_yield();
         return;
     }

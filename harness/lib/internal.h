@@ -10,33 +10,12 @@
 
 #include "conform.h"
 #include "page.h"
+#include "sanitizer.h"
 
 /* A failed check on a thread that is not the main one ends the process so. */
 #define CONFORM_EXIT_FAILED_ASIDE 97
 #define CONFORM_EXIT_USAGE 2
 #define CONFORM_EXIT_OWN_BUG 70
-
-#if defined(__SANITIZE_THREAD__)
-#define CONFORM_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CONFORM_TSAN 1
-#endif
-#endif
-#ifndef CONFORM_TSAN
-#define CONFORM_TSAN 0
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CONFORM_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define CONFORM_SANITIZED 1
-#endif
-#endif
-#ifndef CONFORM_SANITIZED
-#define CONFORM_SANITIZED CONFORM_TSAN
-#endif
 
 /* ---- The run (main.c) -------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * one and a doubled one do not cancel out.
  */
 
-#include "jobs.h"
+#include "../jobs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

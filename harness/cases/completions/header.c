@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of the header that an engine sees: its own, byte for byte. */
 
-#include "jobs.h"
+#include "../jobs.h"
 
 #include "gusset_engine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of gusset_handle_open: what it accepts, and what a refusal leaves. */
 
-#include "jobs.h"
+#include "../jobs.h"
 
 #include <limits.h>
 #include <stdatomic.h>

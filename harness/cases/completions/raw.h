@@ -7,7 +7,7 @@
 #ifndef CONFORM_CASES_RAW_H
 #define CONFORM_CASES_RAW_H
 
-#include "jobs.h"
+#include "../jobs.h"
 
 #include <poll.h>
 #include <sched.h>

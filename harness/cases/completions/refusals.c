@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of submissions that are refused, and of what a refusal leaves. */
 
-#include "jobs.h"
+#include "../jobs.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of cancellation: whom it reaches, whom it must not, and how soon. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 #include <stdlib.h>
 

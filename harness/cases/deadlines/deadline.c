@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of deadlines: what fires, when it counts from, and what never does. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 static const uint8_t cooperative_done[2] = {MODE_COOPERATIVE, 0};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of what an engine's own words become after a failed check. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 #include <stdatomic.h>
 #include <time.h>

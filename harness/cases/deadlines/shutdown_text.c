@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of the text that a job stopped by gusset_shutdown reports. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 CONFORM_CASE(shutdown_text, .id = "i3.shutdown-text.running-and-queued",
              .clauses = "i3.shutdown-text i3.exact-texts",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of the log ring: whole lines, a bound, and many at once. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

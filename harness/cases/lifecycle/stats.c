@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Cases of gusset_alloc_stats: its algebra, and what it has to count. */
 
-#include "../completions/jobs.h"
+#include "../jobs.h"
 
 #include <stdatomic.h>
 

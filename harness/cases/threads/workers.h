@@ -7,28 +7,7 @@
 #define WORKERS_H
 
 #include "conform.h"
-
-/* What the case program itself was built with. */
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ADDRESS_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ADDRESS_SANITIZER true
-#endif
-#endif
-#ifndef UNDER_ADDRESS_SANITIZER
-#define UNDER_ADDRESS_SANITIZER false
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER true
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER false
-#endif
+#include "sanitizer.h"
 
 #define WORKERS_MAX 64
 
