@@ -65,14 +65,17 @@ asan: export ASAN_OPTIONS := detect_leaks=1:abort_on_error=0
 asan: export UBSAN_OPTIONS := print_stacktrace=1
 asan:
 	$(Q)scripts/setup sanitizers
+	$(Q)CC='$(CC)' scripts/sanitizer-bites $(ASAN_FLAGS)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/asan SAN='$(ASAN_FLAGS)' all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SAN='$(ASAN_FLAGS)' conformance-run
 tsan: ## cases and runtime under TSan
 tsan: export TSAN_OPTIONS := halt_on_error=1
 tsan:
 	$(Q)scripts/setup sanitizers
+	$(Q)CC='$(CC)' scripts/sanitizer-bites $(TSAN_FLAGS)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/tsan SAN='$(TSAN_FLAGS)' all
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN='$(TSAN_FLAGS)' conformance-run
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN='$(TSAN_FLAGS)' \
+	    ARGS='--timeout-scale 4 $(ARGS)' conformance-run
 
 .PHONY: docs
 docs: all ## record a run and write README's block of output from it

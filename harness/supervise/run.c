@@ -255,7 +255,8 @@ self_command(const struct options *options)
     selftest_run(&selftest, options, work, true);
     remove_work(work);
     fputs(text_get(&selftest.detail), stdout);
-    printf("self-test %s\n", text_get(&selftest.line));
+    printf("self-test %s\n%zu passed, %zu failed, 0 skipped\n",
+           text_get(&selftest.line), selftest.right, selftest.wrong);
     if (fflush(stdout) != 0)
         quit(EXIT_INCONCLUSIVE, "cannot write standard output: %s",
              strerror(errno));

@@ -179,6 +179,8 @@ say_line(struct check *check, double seconds)
     struct selftest *selftest = check->selftest;
     struct text *line = &selftest->line;
     selftest->passed = check->wrong == 0;
+    selftest->right = check->right;
+    selftest->wrong = check->wrong;
     text_add(line, "%zu of %zu verdicts as they must be, %.1f s", check->right,
              check->right + check->wrong, seconds);
     if (check->stacks_taken < check->stacks_due)

@@ -11,6 +11,8 @@
 
 struct selftest {
     bool passed;
+    size_t right; /* verdicts as the table has them */
+    size_t wrong;
     int interrupted;    /* the signal that ended it, or 0 */
     struct text line;   /* the outcome in one line */
     struct text detail; /* one line a case; what was wrong below it */
