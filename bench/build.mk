@@ -40,7 +40,10 @@ bench-zero: $(BENCH_OUT)/steady $(BENCH_OUT)/syscount ## 0 calls, 0 allocations
 bench-instructions: $(BENCH_OUT)/steady
 	$(Q)bench/instructions $(BENCH_OUT)/steady $(BENCH_OUT)
 
-bench-quick: bench-zero bench-instructions $(BENCH_OUT)/roundtrip ## round trip
+bench-quick: ## what a round trip costs
+	$(Q)scripts/setup bench
+	$(Q)$(MAKE) --no-print-directory bench-zero bench-instructions \
+	    $(BENCH_OUT)/roundtrip
 	$(Q)$(BENCH_OUT)/roundtrip --json $(BENCH_OUT)/roundtrip.json
 
 CHECK_TARGETS += bench-zero

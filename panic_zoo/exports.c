@@ -297,3 +297,16 @@ CONFORM_CASE(
     expect_u64(before.live_bytes, after.live_bytes, "live_bytes at the end");
     conform_fresh_handle_works();
 }
+
+CONFORM_CASE(
+    panic_inside, .id = "i2.api-panic-poisons.fault-hook",
+    .clauses = "i2.api-panic-poisons",
+    .why = "A panic caught inside an export is reported but does not latch, "
+           "so the handle goes on admitting work on torn state.",
+    .steps = "Needs a fault hook that makes one of the exports panic; the "
+             "contract leaves it to the implementation to declare one.",
+    .expected = "FFI_PANIC from that call, FFI_POISONED afterwards.")
+{
+    conform_out_of_reach("no fault hook is declared by which one of the "
+                         "exports could be made to panic from outside");
+}
