@@ -53,8 +53,9 @@ conformance: ## judge the reference, or IMPL=FILE: set-up, build, run
 	$(Q)$(MAKE) --no-print-directory conformance-run
 
 # The programs are built by `all`: this target only judges.
+conformance-run: export CONFORM_IMPL = $(IMPL)
 conformance-run:
-	$(Q)$(CONFORM) run $(if $(IMPL),--impl '$(IMPL)') $(ARGS)
+	$(Q)$(CONFORM) run $${CONFORM_IMPL:+--impl "$$CONFORM_IMPL"} $(ARGS)
 
 # Runtime and cases under a sanitizer, each in a build directory of its own.
 ASAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fexceptions

@@ -419,6 +419,13 @@ struct conform_census conform_census_now(uint32_t settle_at_threads);
 /* Thread ids of the process that are not the host's own, into ids[cap]. */
 uint32_t conform_library_threads(int32_t *ids, uint32_t cap);
 
+/*
+ * What loading the subject changed in the process's state (dispositions, mask,
+ * alternate stack, umask, directory, locale, environment, timers, limits), in
+ * words; empty: nothing. Lives until the process ends.
+ */
+const char *conform_load_changes(void);
+
 /* ---- Logs -------------------------------------------------------------- */
 
 /* Drains the log; returns it as one text (lives until the case ends). */

@@ -279,6 +279,15 @@ write_sorted(char *field, size_t cap, struct census_text *text)
 }
 
 uint32_t
+conform_state_write(char *field, size_t cap)
+{
+    struct census_text text = {raw, sizeof raw, 0, false};
+    raw[0] = '\0';
+    census_process(&text);
+    return write_sorted(field, cap, &text);
+}
+
+uint32_t
 conform_census_write(char *field, size_t cap)
 {
     /* The note about a cut must find room, whatever came before. */

@@ -136,8 +136,9 @@ posix_timers(void)
     static char buffer[4096];
     uint32_t count = 0;
     if (census_read("/proc/self/timers", buffer, sizeof buffer)) {
-        for (const char *at = buffer; (at = strstr(at, "ID: ")) != NULL; at++) {
-            count++;
+        for (const char *at = buffer; *at != '\0';
+             at += strcspn(at, "\n"), at += *at == '\n') {
+            count += strncmp(at, "ID: ", 4) == 0;
         }
     }
     return count;

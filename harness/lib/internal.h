@@ -147,9 +147,19 @@ bool census_read(const char *path, char *buffer, size_t cap);
 
 /* Writes the sorted census into field; returns its bytes. */
 uint32_t conform_census_write(char *field, size_t cap);
+/* The part of it that is the process's state: signals, mask, alternate stack,
+ * umask, directory, locale, environment, timers, limits. */
+uint32_t conform_state_write(char *field, size_t cap);
 /* Waits up to 5 s (scaled) until the process has `threads` threads again. */
 void conform_settle_threads(uint32_t threads);
 uint32_t conform_thread_count(void);
+
+/* ---- Loading (load.c) ------------------------------------------------- */
+
+/* Notes the state before the subject's constructors run; the first call
+ * counts. Then compares it with the state afterwards. */
+void conform_load_note(void);
+void conform_load_compare(void);
 
 /* ---- Threads (thread.c) ------------------------------------------------ */
 

@@ -163,7 +163,9 @@ set_up(void)
     conform_calibrate();
     /* A sanitizer starts its own thread with the first one of the program. */
     conform_threads_baseline();
+    conform_load_note();
     conform_subject_load(conform_run.impl);
+    conform_load_compare();
     conform_image_evidence();
     if (declared->needs != NULL && strstr(declared->needs, "engine") != NULL &&
         !conform_engine_present()) {

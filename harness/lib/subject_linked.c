@@ -6,6 +6,13 @@
 #define ADDRESS(name) .name = gusset_##name,
 struct conform_api api = {CONFORM_EXPORTS(ADDRESS)};
 
+/* The first priority that a program may use: before the archive's own. */
+__attribute__((constructor(101))) static void
+note_state(void)
+{
+    conform_load_note();
+}
+
 bool
 conform_subject_wants_path(void)
 {

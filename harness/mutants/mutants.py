@@ -253,7 +253,8 @@ def report_unproven(console: Console, outcomes: list[Outcome],
     console.line("")
     console.line(f"UNPROVEN: {len(idle)} of {len(bases)} case(s) killed no "
                  "mutant in this run")
-    for base in idle:
+    whole = {outcome.mutant.name for outcome in outcomes} >= known
+    for base in idle if whole else []:
         console.line(f"  UNPROVEN {base}")
     judged = {outcome.mutant.name for outcome in outcomes
               if outcome.state == KILLED}

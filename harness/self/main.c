@@ -135,7 +135,7 @@ run(const struct self_case *c)
     if (strcmp(c->id, "exit.after-body") == 0)
         _exit(0);
     if (strcmp(c->id, "leak.torn-census") == 0)
-        self_page->census_after[self_page->census_after_bytes / 2] = '\n';
+        *strchr(self_page->census_after, '\t') = ' ';
     if (self_page->outcome == CONFORM_OUTCOME_NONE &&
         strcmp(c->id, "broken.no-outcome") != 0)
         self_page->outcome = CONFORM_OUTCOME_PASSED;

@@ -72,6 +72,20 @@ name_subjects(const struct options *options, struct strings *paths)
     }
 }
 
+/* A file may be called anything; in a report its name stays in its line. */
+static const char *
+label_of(const char *name)
+{
+    struct text label = {0};
+    text_add_clean(&label, name, strlen(name));
+    char *whole = text_take(&label);
+    for (char *at = whole; *at != '\0'; at++) {
+        if (*at == '\n' || *at == '\t' || *at == '\r')
+            *at = '?';
+    }
+    return whole;
+}
+
 static struct subject *
 read_subjects(const struct strings *paths)
 {
@@ -79,7 +93,7 @@ read_subjects(const struct strings *paths)
     for (size_t i = 0; i < paths->count; i++) {
         subjects[i].has_artifact = true;
         artifact_read(&subjects[i].artifact, paths->items[i]);
-        subjects[i].label = subjects[i].artifact.name;
+        subjects[i].label = label_of(subjects[i].artifact.name);
     }
     for (size_t i = 0; i < paths->count; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -88,8 +102,8 @@ read_subjects(const struct strings *paths)
                 quit(EXIT_USAGE, "--impl %s is given twice", paths->items[i]);
             if (strcmp(subjects[i].label, subjects[j].label) != 0)
                 continue;
-            subjects[i].label = subjects[i].artifact.path;
-            subjects[j].label = subjects[j].artifact.path;
+            subjects[i].label = label_of(subjects[i].artifact.path);
+            subjects[j].label = label_of(subjects[j].artifact.path);
         }
     }
     return subjects;

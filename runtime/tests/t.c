@@ -140,6 +140,21 @@ t_census_take(void)
     return census;
 }
 
+struct t_census
+t_census_baseline(void)
+{
+    const struct timespec moment = {0, 10000000};
+    struct t_census now = t_census_take();
+    int tries;
+
+    for (tries = 0; tries < 500 && now.threads > 1; tries++) {
+        nanosleep(&moment, NULL);
+        now = t_census_take();
+    }
+    ck_assert_msg(now.threads == 1, "%u threads before the test", now.threads);
+    return now;
+}
+
 static bool
 census_settled(const struct t_census *before, const struct t_census *now)
 {

@@ -49,6 +49,13 @@ struct t_census {
 struct t_census t_census_take(void);
 
 /*
+ * The same before a test opens anything: only the calling thread is left. A
+ * thread that was joined may stay visible for a moment, so it waits for up to
+ * 5 s, and then fails the test.
+ */
+struct t_census t_census_baseline(void);
+
+/*
  * Fails the test unless threads, descriptors and live bytes are as in before
  * and mapped bytes not above it. A joined thread may stay visible for a
  * moment, so it looks again for up to 5 s.

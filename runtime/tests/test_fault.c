@@ -305,7 +305,7 @@ static unsigned
 live_and_check(enum fault_kind kind, uint64_t nth, bool onwards,
                uint8_t panic_mode)
 {
-    struct t_census before = t_census_take();
+    struct t_census before = t_census_baseline();
     unsigned refused = live_once(kind, nth, onwards, panic_mode);
     char when[64];
 

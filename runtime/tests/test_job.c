@@ -131,7 +131,7 @@ END_TEST
 START_TEST(it_grows_on_demand)
 {
     enum { JOBS = 5000 };
-    struct t_census before = t_census_take();
+    struct t_census before = t_census_baseline();
     uint64_t *tickets = calloc(JOBS, sizeof *tickets);
     struct gst__jobs jobs = {0};
     struct gst__result result;

@@ -60,7 +60,7 @@ START_TEST(a_partial_start_is_undone)
     warm_up();
     pipe = t_pipe_new();
     flags = fcntl(pipe.write_end, F_GETFL);
-    before = t_census_take();
+    before = t_census_baseline();
     fault_arm(FAULT_THREAD, (uint64_t)_i + 1, false);
     code = gusset_handle_open(POOL, pipe.write_end, &handle, &status);
     fault_disarm();
@@ -99,7 +99,7 @@ START_TEST(a_worker_that_cannot_set_up_leaves_nothing)
     for (nth = 1; hits > 0; nth++) {
         struct t_pipe pipe = t_pipe_new();
         int flags = fcntl(pipe.write_end, F_GETFL);
-        struct t_census before = t_census_take();
+        struct t_census before = t_census_baseline();
         GussetHandle *handle = NULL;
         int32_t code;
 
@@ -175,7 +175,7 @@ submit_and_replace(GussetHandle *handle, uint64_t nth)
  */
 START_TEST(a_dead_worker_is_replaced)
 {
-    struct t_census before = t_census_take();
+    struct t_census before = t_census_baseline();
     struct t_pipe pipe = t_pipe_new();
     GussetHandle *handle;
     FfiStatus status;
@@ -323,7 +323,7 @@ block_handler(gse_call *call, void *user)
 START_TEST(a_close_out_of_budget_is_released_later)
 {
     uint32_t pool = 1 + (uint32_t)_i;
-    struct t_census before = t_census_take();
+    struct t_census before = t_census_baseline();
     struct t_pipe pipe = t_pipe_new();
     GussetHandle *handle;
     FfiStatus status;

@@ -220,6 +220,21 @@ CONFORM_CASE(
     expect_state(&before, "after close");
 }
 
+CONFORM_CASE(no_handlers_at_load, .id = "i5.no-handlers.at-load",
+             .clauses = "i5.no-handlers",
+             .why = "A constructor of the library takes a signal, a limit or "
+                    "the umask from the host before any call.",
+             .steps = "Compare the process's state right before the library "
+                      "is loaded (an archive: before its constructors run) "
+                      "with the state right after.",
+             .expected = "Nothing has changed.", .tags = CONFORM_COLD,
+             .mutant = "handler-at-load")
+{
+    const char *changes = conform_load_changes();
+    expect_text(TEXT_IS, "", changes, strlen(changes),
+                "what loading the library changed in the process");
+}
+
 /* ---- i5.eintr ----------------------------------------------------------- */
 
 #define STORM_POOL 3u
