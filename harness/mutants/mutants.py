@@ -225,7 +225,17 @@ class Session:
         with ThreadPoolExecutor(self.jobs) as pool:
             outcomes = list(pool.map(self.one, together))
         outcomes += [self.one(mutant) for mutant in single]
-        return outcomes
+        return [self._second_look(outcome) for outcome in outcomes]
+
+    def _second_look(self, outcome: Outcome) -> Outcome:
+        """Mutants side by side load the machine, and a loaded one may find a
+        fault at another check first: what was not killed as stated is judged
+        once more with nothing beside it, and that verdict stands."""
+        if outcome.state == KILLED or outcome.mutant.trouble:
+            return outcome
+        again = self.one(outcome.mutant)
+        again.reason += " (second look)"
+        return again
 
 
 def report_map(console: Console, outcomes: list[Outcome]) -> None:
