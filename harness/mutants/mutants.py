@@ -34,6 +34,7 @@ ROOT = HERE.parent.parent
 # The judge proves itself first and then mostly waits.
 RUNS_PER_CPU = 3
 CASES_AT_ONCE = 2
+SECOND_LOOKS = 3
 
 
 class UsageError(Exception):
@@ -230,12 +231,14 @@ class Session:
     def _second_look(self, outcome: Outcome) -> Outcome:
         """Mutants side by side load the machine, and a loaded one may find a
         fault at another check first: what was not killed as stated is judged
-        once more with nothing beside it, and that verdict stands."""
-        if outcome.state == KILLED or outcome.mutant.trouble:
-            return outcome
-        again = self.one(outcome.mutant)
-        again.reason += " (second look)"
-        return again
+        again with nothing beside it, and must then be killed as stated in one
+        of three looks."""
+        for look in range(SECOND_LOOKS):
+            if outcome.state == KILLED or outcome.mutant.trouble:
+                break
+            outcome = self.one(outcome.mutant)
+            outcome.reason += f" (look {look + 2})"
+        return outcome
 
 
 def report_map(console: Console, outcomes: list[Outcome]) -> None:
