@@ -13,6 +13,7 @@ from patches import VERDICTS, Mutant
 from workshop import Trouble, last_line, run
 
 RUN_TIMEOUT_S = 180
+OTHER_WORDS = "other words"
 FULL_TIMEOUT_S = 1200
 KILLED, SURVIVED, BROKEN = "KILLED", "SURVIVED", "BROKEN"
 
@@ -174,7 +175,7 @@ def judge(mutant: Mutant, result: RunResult) -> tuple[str, str, str]:
             return BROKEN, (f"another verdict: {case.verdict}, not "
                             f"{mutant.verdict}: {case.text[:120]!r}"), case.case
         if not any(words in case.text for words in mutant.words):
-            return BROKEN, (f"other words: {case.text[:200]!r} lacks "
+            return BROKEN, (f"{OTHER_WORDS}: {case.text[:200]!r} lacks "
                             f"{' and '.join(mutant.words)!r}"), case.case
         if case.clause != mutant.clause:
             return BROKEN, (f"another clause is blamed: {case.clause}, not "

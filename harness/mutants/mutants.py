@@ -22,8 +22,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from judge import (BROKEN, FULL_TIMEOUT_S, KILLED, SURVIVED, Declared, Judge,
-                   Outcome, base_of, hits, judge)
+from judge import (BROKEN, FULL_TIMEOUT_S, KILLED, OTHER_WORDS, SURVIVED,
+                   Declared, Judge, Outcome, base_of, hits, judge)
 from patches import VERDICTS as STRIKES
 from patches import Mutant, load_all
 from workshop import Trouble, Workshop
@@ -229,12 +229,13 @@ class Session:
         return [self._second_look(outcome) for outcome in outcomes]
 
     def _second_look(self, outcome: Outcome) -> Outcome:
-        """Mutants side by side load the machine, and a loaded one may find a
-        fault at another check first: what was not killed as stated is judged
-        again with nothing beside it, and must then be killed as stated in one
-        of three looks."""
+        """The named case failed, but in other words: a loaded machine may find
+        a fault at another of its checks first. Judged again with nothing
+        beside it. A survivor, another case or another verdict stands: only
+        `Attempts` in the header says that a case may pass a fault."""
         for look in range(SECOND_LOOKS):
-            if outcome.state == KILLED or outcome.mutant.trouble:
+            if (outcome.state != BROKEN
+                    or not outcome.reason.startswith(OTHER_WORDS)):
                 break
             outcome = self.one(outcome.mutant)
             outcome.reason += f" (look {look + 2})"
