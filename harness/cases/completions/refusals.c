@@ -71,7 +71,8 @@ struct acceptance {
 /*
  * Offers sleepers of `steps` x 10 ms until `wanted` + 1 are accepted, or the
  * first of them may be over. Once `wanted` are in, a burst of 20 more tries
- * shows that none is let through.
+ * shows that none is let through. A refusal that stands for a second (scaled)
+ * is final.
  */
 static struct acceptance
 offer_sleepers(struct host *host, uint32_t wanted, uint8_t steps)
@@ -79,7 +80,9 @@ offer_sleepers(struct host *host, uint32_t wanted, uint8_t steps)
     const uint8_t sleeper[2] = {MODE_SLEEP, steps};
     CallHeader header = job_header(DIAGNOSTIC, 0);
     struct acceptance result = {.fastest_refused_ns = UINT64_MAX};
+    const uint64_t one_second_scaled = conform_patience_ns() / 5;
     uint64_t earliest_end = conform_now_ns() + steps * 10 * MS;
+    uint64_t refused_since = 0; /* 0: the last one was accepted */
     uint32_t tries_when_full = 0;
     while (tries_when_full < 20 && result.accepted <= wanted) {
         uint64_t before = conform_now_ns();
@@ -93,6 +96,7 @@ offer_sleepers(struct host *host, uint32_t wanted, uint8_t steps)
             result.accepted++;
             if (after - before > result.slowest_accepted_ns)
                 result.slowest_accepted_ns = after - before;
+            refused_since = 0;
             continue;
         }
         expect_code(FFI_ERR, tried.code, "a submit that found no room");
@@ -102,6 +106,10 @@ offer_sleepers(struct host *host, uint32_t wanted, uint8_t steps)
             result.fastest_refused_ns = after - before;
         if (result.accepted == wanted)
             tries_when_full++;
+        if (refused_since == 0)
+            refused_since = before;
+        if (after - refused_since >= one_second_scaled)
+            break;
         job_pause_us(300);
     }
     result.in_time = true;
@@ -142,7 +150,7 @@ CONFORM_CASE(full_refuses, .id = "i4.full-refuses.three-times-pool",
              .why = "a queue that blocks the caller, is longer than said (and "
                     "so hides overload), or shorter (and so refuses work it "
                     "has room for)",
-             .steps = "Pools of 1 and 3: offer non-cooperative jobs, each "
+             .steps = "Pools of 1 to 4: offer non-cooperative jobs, each "
                       "refusal retried, until 3 x pool are in; then 20 more "
                       "tries before the first ends.",
              .expected = "Exactly 3 x pool are accepted; a refusal is "
@@ -151,8 +159,40 @@ CONFORM_CASE(full_refuses, .id = "i4.full-refuses.three-times-pool",
              .mutant = "queue-too-long", .transports = CONFORM_BOTH,
              .tags = CONFORM_SLEEPS)
 {
-    expect_accepts(1, 1);
-    expect_accepts(3, 3);
+    for (uint32_t pool = 1; pool <= 4; pool++)
+        expect_accepts(pool, pool);
+}
+
+CONFORM_CASE(full_refuses_largest, .id = "i4.full-refuses.largest-pool",
+             .clauses = "i4.full-refuses i4.pool-ceiling",
+             .why = "a queue with a ceiling of its own, below or above what "
+                    "the largest pool is owed",
+             .steps = "A pool of 1024: offer jobs of 2.4 s that never check, "
+                      "until 3072 are in; then 20 more tries; cancel_all.",
+             .expected = "Exactly 3072 are accepted before the first ends; "
+                         "each completes once.",
+             .mutant = "queue-ceiling", .tags = CONFORM_SLEEPS,
+             .timeout_ms = 60000)
+{
+    int fds[2];
+    GussetHandle *probe = NULL;
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        conform_broken("pipe2: %s", strerror(errno));
+    if (api.handle_open(GUSSET_MAX_POOL_SIZE, fds[1], &probe, NULL) != FFI_OK)
+        conform_skip("the system denies a pool of 1024");
+    expect_code(FFI_OK, api.handle_close(probe, NULL), "close");
+    close(fds[0]);
+    struct host *host = host_open(GUSSET_MAX_POOL_SIZE);
+    struct acceptance result =
+        offer_sleepers(host, 3 * GUSSET_MAX_POOL_SIZE, 240);
+    expect_code(FFI_OK, api.cancel_all(host_handle(host), NULL), "cancel_all");
+    host_close(host);
+    if (!result.in_time)
+        conform_skip("%u were in when the first might have ended: this "
+                     "machine is too busy",
+                     result.accepted);
+    expect_u64(3 * GUSSET_MAX_POOL_SIZE, result.accepted,
+               "long jobs accepted by a pool of 1024 before the first ended");
 }
 
 CONFORM_CASE(pool_zero, .id = "i4.pool-ceiling.zero-means-four",
