@@ -34,9 +34,10 @@ MAKEFLAGS += --no-builtin-rules
 
 include $(sort $(wildcard */build.mk))
 
-# IMPL=FILE judges that build in place of the reference; ARGS="..." is passed on
-# to gusset-conform run.
+# IMPL=FILE judges that build in place of the reference, CLAIMS=FILE is what it
+# declares of itself; ARGS="..." is passed on to gusset-conform run.
 IMPL ?=
+CLAIMS ?=
 ARGS ?=
 CONFORM = $(BUILD)/bin/gusset-conform
 
@@ -47,15 +48,17 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | \
 	    awk -F':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
-conformance: ## judge the reference, or IMPL=FILE: set-up, build, run
+conformance: ## judge the reference, or IMPL=FILE [CLAIMS=FILE]: set-up, build, run
 	$(Q)scripts/setup conformance
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
 	$(Q)$(MAKE) --no-print-directory conformance-run
 
 # The programs are built by `all`: this target only judges.
 conformance-run: export CONFORM_IMPL = $(IMPL)
+conformance-run: export CONFORM_CLAIMS = $(CLAIMS)
 conformance-run:
-	$(Q)$(CONFORM) run $${CONFORM_IMPL:+--impl "$$CONFORM_IMPL"} $(ARGS)
+	$(Q)$(CONFORM) run $${CONFORM_IMPL:+--impl "$$CONFORM_IMPL"} \
+	    $${CONFORM_CLAIMS:+--claims "$$CONFORM_CLAIMS"} $(ARGS)
 
 # Runtime and cases under a sanitizer, each in a build directory of its own.
 ASAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fexceptions
@@ -84,9 +87,15 @@ docs: all ## record a run and write README's block of output from it
 	$(Q)scripts/readme-output record $(BUILD)/conformance.txt
 	$(Q)scripts/readme-output update
 
+.PHONY: coverage coverage-check
+coverage: supervisor case-programs ## clause, case, mutant: docs/coverage.md, build/coverage.html
+	$(Q)scripts/coverage --build $(BUILD)
+coverage-check: supervisor case-programs ## exit 1 when the coverage has a hole without an excuse
+	$(Q)scripts/coverage --build $(BUILD) --check
+
 .PHONY: style format install-check compilers
-style: ## house rules, clang-format, shellcheck, manual page
-	$(Q)scripts/style
+style: supervisor case-programs ## house rules, formats, manual page, coverage page
+	$(Q)BUILD='$(BUILD)' scripts/style
 format: ## let clang-format decide
 	$(Q)git ls-files '*.c' '*.h' | grep -v '^abi_check/bad/' | xargs clang-format -i
 install-check: ## install, use, uninstall

@@ -76,5 +76,6 @@ LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$scratch/prove
 echo "installed under $prefix and proved ($(cat "$scratch/proof")):"
 echo "  include/gusset.h include/gusset_engine.h"
 echo "  lib/libgusset.a lib/libgusset.so* lib/pkgconfig/gusset.pc"
+echo "  lib/libgusset.claims.json"
 echo "use it:  PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs gusset"
 echo "undo it: make -C $here PREFIX=$prefix uninstall"

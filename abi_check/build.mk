@@ -2,16 +2,18 @@
 # abi_check/build.mk: what an artifact looks like from outside, as a case
 # program, and the proof that each of its checks refuses a wrong input.
 
-ABI_CHECK_CFLAGS = $(BASE_CFLAGS) -I. -Iruntime/include -Iharness/include
+ABI_CHECK_CFLAGS = $(BASE_CFLAGS) -I. -Iruntime/include -Iharness/include \
+  -DABI_CHECK_SAN='"$(strip $(SAN))"'
 ABI_CHECK_LDLIBS := $(shell $(PKG_CONFIG) --libs libdw libelf 2>/dev/null || \
   echo -ldw -lelf)
 
 ABI_CHECK_CASE_SRCS := abi_check/cases.c abi_check/header_cases.c \
-  abi_check/report.c
+  abi_check/hardened_cases.c abi_check/links_cases.c \
+  abi_check/unload_cases.c abi_check/report.c
 ABI_CHECK_SRCS := $(filter-out $(ABI_CHECK_CASE_SRCS), \
   $(sort $(wildcard abi_check/*.c)))
 ABI_CHECK_BAD_SRCS := abi_check/bad/refuse.c abi_check/bad/artifacts.c \
-  abi_check/bad/layouts.c abi_check/bad/headers.c
+  abi_check/bad/layouts.c abi_check/bad/headers.c abi_check/bad/hardened.c
 
 ABI_CHECK_OBJS := $(ABI_CHECK_SRCS:%.c=$(BUILD)/obj/%.o)
 ABI_CHECK_CASE_OBJS := $(ABI_CHECK_CASE_SRCS:%.c=$(BUILD)/obj/%.o)
@@ -27,7 +29,10 @@ $(ABI_CHECK_OBJS) $(ABI_CHECK_CASE_OBJS) $(ABI_CHECK_BAD_OBJS): \
 # The compiler does not see what the assembler includes.
 $(BUILD)/obj/abi_check/embed.o: runtime/include/gusset.h \
   abi_check/libc-names abi_check/compiler-names \
-  abi_check/probes/posix.h abi_check/probes/contract.h
+  abi_check/probes/posix.h abi_check/probes/contract.h \
+  abi_check/header_layout.c abi_check/header_layout.h \
+  abi_check/layout.h abi_check/frozen.h abi_check/findings.h \
+  $(wildcard abi_check/others/*)
 
 $(BUILD)/bin/abi-check: $(ABI_CHECK_CASE_OBJS) $(ABI_CHECK_OBJS) \
   $(BUILD)/lib/conform-lib.o $(BUILD)/lib/subject_none.o
@@ -43,7 +48,8 @@ case-programs mutants: $(BUILD)/bin/abi-check
 ABI_CHECK_BAD := $(BUILD)/abi_check/bad
 ABI_CHECK_BAD_INPUTS := $(wildcard abi_check/bad/*.sh) \
   $(addprefix abi_check/bad/,specimen.c specimen.map eighteenth.c \
-  data_take.c old_take.c own_malloc.c own_memcpy.c neighbours.c no_names.c)
+  data_take.c old_take.c own_malloc.c own_memcpy.c neighbours.c no_names.c \
+  calls.c static_tls.c text_relocation.c common_name.c)
 
 $(ABI_CHECK_BAD)/made: $(ABI_CHECK_BAD_INPUTS) runtime/include/gusset.h
 	@mkdir -p $(@D)
@@ -68,10 +74,11 @@ $(ABI_CHECK_WRONG_OBJS): $(BUILD)/obj/abi_check/bad/header_layout-%.o: \
 $(BUILD)/bin/abi-check-bad: $(ABI_CHECK_BAD_OBJS) $(ABI_CHECK_WRONG_OBJS) \
   $(ABI_CHECK_OBJS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SAN) -o $@ $^ $(ABI_CHECK_LDLIBS)
+	$(Q)$(CC) $(SAN) -o $@ $^ $(ABI_CHECK_LDLIBS) -ldl
 
 .PHONY: abi-check-bad
-abi-check-bad: $(BUILD)/bin/abi-check-bad $(ABI_CHECK_BAD)/made
+abi-check-bad: $(BUILD)/bin/abi-check-bad $(ABI_CHECK_BAD)/made \
+  $(BUILD)/lib/libgusset.so $(BUILD)/lib/libgusset.a
 	$(Q)$< $(ABI_CHECK_BAD)
 CHECK_TARGETS += abi-check-bad
 

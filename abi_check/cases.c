@@ -9,7 +9,6 @@
 #include "abi_check/dwarf.h"
 #include "abi_check/exports.h"
 #include "abi_check/foreign.h"
-#include "abi_check/header_layout.h"
 #include "abi_check/nm.h"
 #include "abi_check/report.h"
 #include "conform.h"
@@ -82,11 +81,28 @@ CONFORM_CASE(foreign_names, .id = "i6.no-foreign-symbols.libc-names",
 {
     struct artifact artifact;
     struct findings found = {0};
-    const char *prefix = getenv("CONFORM_ENGINE_PREFIX");
+    const char *prefix = conform_claim("engine_prefix");
     read_subject(&artifact);
-    foreign_check(&artifact, prefix == NULL ? "gse_" : prefix, &found);
+    foreign_check(&artifact, prefix, &found);
     artifact_free(&artifact);
     report_findings(&found, "no definition of a C library name");
+}
+
+CONFORM_CASE(engine_prefix, .id = "i6.no-foreign-symbols.engine-prefix",
+             .clauses = "i6.no-foreign-symbols",
+             .why = "A prefix that is declared and not there excuses the "
+                    "strays of somebody else.",
+             .steps = "Look for visible symbols that begin with the prefix "
+                      "that the claims file declares.",
+             .expected = "There is at least one; they are listed.",
+             .mutant = "engine-api-renamed", .needs = "claim:engine_prefix")
+{
+    struct artifact artifact;
+    struct findings found = {0};
+    read_subject(&artifact);
+    foreign_check_engine(&artifact, conform_claim("engine_prefix"), &found);
+    artifact_free(&artifact);
+    report_findings(&found, "the engine API that is claimed is there");
 }
 
 CONFORM_CASE(dwarf_layout, .id = "i6.self-report-true.dwarf",
@@ -107,31 +123,4 @@ CONFORM_CASE(dwarf_layout, .id = "i6.self-report-true.dwarf",
     artifact_free(&artifact);
     dwarf_check(path, &found);
     report_findings(&found, "DWARF agrees with the contract");
-}
-
-CONFORM_CASE(header_side, .id = "i6.self-report-true.header",
-             .clauses = "i6.self-report-true",
-             .why = "The header that hosts compile against drifts from the "
-                    "contract, and every host with it.",
-             .steps = "Compare sizeof, offsetof, alignment, signedness and "
-                      "const-ness of the 17 fields, as compiled from "
-                      "gusset.h, with the frozen table.",
-             .expected = "All agree, field by field.")
-{
-    struct findings found = {0};
-    layout_compare(&header_layout.layout, &found);
-    report_findings(&found, "gusset.h agrees with the contract");
-}
-
-CONFORM_CASE(header_constants, .id = "i6.self-report-true.header-constants",
-             .clauses = "i6.self-report-true",
-             .why = "One side changes a limit or a flag and the other does "
-                    "not.",
-             .steps = "Compare the constants of gusset.h with those of "
-                      "docs/contract.md, section 1.2, name by name.",
-             .expected = "All agree.")
-{
-    struct findings found = {0};
-    header_constants_compare(&header_layout, &found);
-    report_findings(&found, "the constants of gusset.h are the contract's");
 }

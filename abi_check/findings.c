@@ -58,6 +58,15 @@ findings_skip(struct findings *found, const char *format, ...)
 }
 
 void
+findings_lacks(struct findings *found, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(found->lacks, sizeof found->lacks, format, arguments);
+    va_end(arguments);
+}
+
+void
 findings_broken(struct findings *found, const char *format, ...)
 {
     va_list arguments;
@@ -70,7 +79,8 @@ bool
 findings_refuses(struct findings *found)
 {
     if (found->fault_count == 0 && found->judged == 0 &&
-        found->skip[0] == '\0' && found->broken[0] == '\0')
+        found->skip[0] == '\0' && found->lacks[0] == '\0' &&
+        found->broken[0] == '\0')
         findings_fault(found, "nothing was compared");
     return found->fault_count != 0;
 }

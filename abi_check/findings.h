@@ -17,6 +17,7 @@ struct findings {
     size_t fault_count;
     char *notes;      /* one line each: evidence that fails nothing; or NULL */
     char skip[512];   /* why the check does not apply here; empty: it does */
+    char lacks[512];  /* what is missing here to reach it; empty: nothing */
     char broken[512]; /* why it could not be judged; empty: it could */
     size_t judged;    /* facts that were compared */
 };
@@ -27,12 +28,15 @@ void findings_note(struct findings *found, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void findings_skip(struct findings *found, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void findings_lacks(struct findings *found, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void findings_broken(struct findings *found, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * True when the check must not count as passed although it neither skipped
- * nor broke: it has faults, or it compared nothing (then a fault is added).
+ * True when the check must not count as passed although it neither skipped,
+ * lacked something, nor broke: it has faults, or it compared nothing (then a
+ * fault is added).
  */
 bool findings_refuses(struct findings *found);
 

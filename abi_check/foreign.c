@@ -146,3 +146,22 @@ foreign_check(const struct artifact *artifact, const char *engine_prefix,
     free(libc.at);
     free(compiler.at);
 }
+
+void
+foreign_check_engine(const struct artifact *artifact, const char *engine_prefix,
+                     struct findings *found)
+{
+    struct listing engine = {.what = "engine API"};
+    for (size_t i = 0; i < artifact->count; i++) {
+        const struct symbol *symbol = &artifact->symbols[i];
+        found->judged++;
+        if (begins(symbol->name, engine_prefix) && symbol_is_visible(symbol))
+            list(&engine, symbol);
+    }
+    report(found, &engine);
+    if (engine.count == 0)
+        findings_fault(found,
+                       "the claims file declares an engine API, engine_prefix "
+                       "%s, but no visible symbol of %zu begins so",
+                       engine_prefix, artifact->count);
+}

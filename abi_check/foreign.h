@@ -20,4 +20,8 @@
 void foreign_check(const struct artifact *artifact, const char *engine_prefix,
                    struct findings *found);
 
+/* Fault: no visible symbol begins with engine_prefix, which is declared. */
+void foreign_check_engine(const struct artifact *artifact,
+                          const char *engine_prefix, struct findings *found);
+
 #endif /* ABI_CHECK_FOREIGN_H */

@@ -21,11 +21,16 @@ static void
 end_unjudged(struct findings *found)
 {
     char reason[sizeof found->skip];
-    bool broken = found->broken[0] != '\0';
-    snprintf(reason, sizeof reason, "%s", broken ? found->broken : found->skip);
+    bool broken = found->broken[0] != '\0', lacks = found->lacks[0] != '\0';
+    snprintf(reason, sizeof reason, "%s",
+             broken  ? found->broken
+             : lacks ? found->lacks
+                     : found->skip);
     findings_free(found);
     if (broken)
         conform_broken("%s", reason);
+    if (lacks)
+        conform_out_of_reach("%s", reason);
     conform_skip("%s", reason);
 }
 
@@ -34,7 +39,8 @@ report_findings(struct findings *found, const char *what)
 {
     report_notes(found->notes);
     bool refuses = findings_refuses(found);
-    if (found->broken[0] != '\0' || (!refuses && found->skip[0] != '\0'))
+    if (found->broken[0] != '\0' ||
+        (!refuses && (found->skip[0] != '\0' || found->lacks[0] != '\0')))
         end_unjudged(found);
     conform_evidence("compared", "%zu facts", found->judged);
     expect_u64(0, found->fault_count, "%s, %zu facts compared: %s", what,

@@ -8,10 +8,10 @@
 #include "abi_check/findings.h"
 
 /*
- * Ends the case as broken or skipped if the findings say so (broken outranks
- * faults, faults outrank a skip); else records the notes as evidence and
- * checks that there is no fault, with all of them in the message. Frees the
- * findings unless that check fails.
+ * Ends the case as broken, out of reach or skipped if the findings say so
+ * (broken outranks faults, faults outrank the other two); else records the
+ * notes as evidence and checks that there is no fault, with all of them in the
+ * message. Frees the findings unless that check fails.
  */
 void report_findings(struct findings *found, const char *what);
 

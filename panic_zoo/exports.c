@@ -303,10 +303,15 @@ CONFORM_CASE(
     .clauses = "i2.api-panic-poisons",
     .why = "A panic caught inside an export is reported but does not latch, "
            "so the handle goes on admitting work on torn state.",
-    .steps = "Needs a fault hook that makes one of the exports panic; the "
-             "contract leaves it to the implementation to declare one.",
-    .expected = "FFI_PANIC from that call, FFI_POISONED afterwards.")
+    .steps = "Needs a fault hook that makes one of the exports panic; whether "
+             "there is one, or no export can panic, the claims file says.",
+    .expected = "Claim impossible: not applicable. Claim hook: FFI_PANIC from "
+                "that call, FFI_POISONED afterwards.",
+    .needs = "claim:api_panics")
 {
-    conform_out_of_reach("no fault hook is declared by which one of the "
-                         "exports could be made to panic from outside");
+    if (conform_claims("api_panics", "impossible"))
+        conform_skip("not applicable: the implementation declares that its "
+                     "exports cannot panic (claim api_panics = impossible)");
+    conform_out_of_reach("the claims file says api_panics = hook, for which "
+                         "this harness has no interface");
 }

@@ -10,6 +10,8 @@ RUNTIME_A := $(BUILD)/lib/libgusset.a
 RUNTIME_SO := $(BUILD)/lib/libgusset.so
 RUNTIME_SO_REAL := $(BUILD)/lib/$(GUSSET_SONAME)
 RUNTIME_PC := $(BUILD)/lib/gusset.pc
+# What the runtime declares of itself, for who judges it.
+RUNTIME_CLAIMS := $(BUILD)/lib/libgusset.claims.json
 
 # clang has it for some machines only, and then warns.
 RUNTIME_CLASH := $(shell $(CC) -Werror -fstack-clash-protection \
@@ -27,7 +29,7 @@ RUNTIME_LDFLAGS = -shared -Wl,-soname,$(GUSSET_SONAME) \
 	-Wl,-z,relro,-z,now,-z,noexecstack $(RUNTIME_DEFS) -Wl,--build-id \
 	-pthread $(SAN)
 
-ALL_TARGETS += $(RUNTIME_A) $(RUNTIME_SO) $(RUNTIME_PC)
+ALL_TARGETS += $(RUNTIME_A) $(RUNTIME_SO) $(RUNTIME_PC) $(RUNTIME_CLAIMS)
 
 # Asked once for each build folder, before anything else can go wrong.
 RUNTIME_SUPPORTED := $(BUILD)/obj/runtime/supported
@@ -65,22 +67,27 @@ $(RUNTIME_PC): runtime/gusset.pc.in runtime/build.mk
 	@mkdir -p $(@D)
 	$(Q)$(RUNTIME_PC_TEXT) > $@
 
+$(RUNTIME_CLAIMS): runtime/claims.json
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
 RUNTIME_HEADERS := runtime/include/gusset.h runtime/include/gusset_engine.h
 RUNTIME_INSTALLED = \
 	$(RUNTIME_HEADERS:runtime/include/%=$(DESTDIR)$(PREFIX)/include/%) \
 	$(DESTDIR)$(PREFIX)/lib/libgusset.a \
 	$(DESTDIR)$(PREFIX)/lib/libgusset.so \
 	$(DESTDIR)$(PREFIX)/lib/$(GUSSET_SONAME) \
+	$(DESTDIR)$(PREFIX)/lib/libgusset.claims.json \
 	$(DESTDIR)$(PREFIX)/lib/pkgconfig/gusset.pc
 
 .PHONY: runtime install uninstall
-runtime: $(RUNTIME_A) $(RUNTIME_SO) $(RUNTIME_PC)
+runtime: $(RUNTIME_A) $(RUNTIME_SO) $(RUNTIME_PC) $(RUNTIME_CLAIMS)
 
 install: runtime
 	$(Q)install -d $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig
 	$(Q)install -m 644 $(RUNTIME_HEADERS) $(DESTDIR)$(PREFIX)/include
-	$(Q)install -m 644 $(RUNTIME_A) $(DESTDIR)$(PREFIX)/lib
+	$(Q)install -m 644 $(RUNTIME_A) $(RUNTIME_CLAIMS) $(DESTDIR)$(PREFIX)/lib
 	$(Q)install -m 755 $(RUNTIME_SO_REAL) $(DESTDIR)$(PREFIX)/lib
 	$(Q)ln -sf $(GUSSET_SONAME) $(DESTDIR)$(PREFIX)/lib/libgusset.so
 	$(Q)$(RUNTIME_PC_TEXT) > $(DESTDIR)$(PREFIX)/lib/pkgconfig/gusset.pc

@@ -67,6 +67,18 @@ foreign_without_prefix(const struct artifact *artifact, struct findings *found)
     foreign_check(artifact, NULL, found);
 }
 
+static void
+engine_with_gse(const struct artifact *artifact, struct findings *found)
+{
+    foreign_check_engine(artifact, "gse_", found);
+}
+
+static void
+engine_with_other(const struct artifact *artifact, struct findings *found)
+{
+    foreign_check_engine(artifact, "stra_", found);
+}
+
 static const struct row read_rows[] = {
     {"good.so", PASSES, NULL},
     {"good.a", PASSES, NULL},
@@ -124,6 +136,17 @@ static const struct row kind_rows[] = {
     {"data_take.a", REFUSED, "gusset_take is OBJECT, not a function"},
     {"protected_take.so", REFUSED, "gusset_take has PROTECTED visibility"},
     {"protected_take.a", REFUSED, "gusset_take has PROTECTED visibility"},
+};
+
+static const struct row engine_rows[] = {
+    {"neighbours.a", PASSES, "engine API: 1: gse_register (neighbours.o)"},
+    {"neighbours.so", PASSES, "engine API: 1: gse_register (neighbours.so)"},
+    {"good.so", REFUSED, "engine_prefix gse_, but no visible symbol of"},
+    {"good.a", REFUSED, "engine_prefix gse_, but no visible symbol of"},
+};
+
+static const struct row other_engine_rows[] = {
+    {"neighbours.a", REFUSED, "engine_prefix stra_, but no visible symbol of"},
 };
 
 static const struct row foreign_rows[] = {
@@ -222,6 +245,8 @@ refuse_artifacts(void)
     RUN("export set", exports_check_set, set_rows);
     RUN("export kinds", exports_check_kinds, kind_rows);
     RUN("foreign symbols", foreign_with_gse, foreign_rows);
+    RUN("claimed engine API", engine_with_gse, engine_rows);
+    RUN("claimed engine API, another's", engine_with_other, other_engine_rows);
     RUN("foreign symbols, no prefix", foreign_without_prefix,
         foreign_bare_rows);
     for (size_t i = 0; i < sizeof nm_rows / sizeof *nm_rows; i++) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Rows about headers that do not compile, or not everywhere. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "abi_check/bad/refuse.h"
 #include "abi_check/header.h"
+#include "abi_check/header_file.h"
+#include "abi_check/layout.h"
 
 static const struct {
     const char *input;
@@ -63,9 +66,50 @@ judge(const char *input, const char *compiler, const char *dialect,
     refuse_judge("header", what, expected, words, &found);
 }
 
+static void
+compare_all(const struct header_layout *header, struct findings *found)
+{
+    layout_compare(&header->layout, found);
+    header_constants_compare(header, found);
+}
+
+/* Headers as an adopter gives them: by file, compiled when they are judged. */
+static const struct {
+    const char *input;
+    enum expectation expected;
+    const char *words;
+} file_rows[] = {
+    {"true", PASSES, NULL},
+    {"signed-line", REFUSED, "FfiStatus.line is signed"},
+    {"const-msg", REFUSED, "FfiStatus.msg is pointer to const"},
+    {"swapped", REFUSED, "CallHeader.flags has offset 36"},
+    {"constant", REFUSED, "GUSSET_MAX_INLINE_INPUT is 4095"},
+    {"renamed", REFUSED, "gusset.h lacks what the contract has"},
+    {"no-such-header", REFUSED, "cannot be read as a header"},
+};
+
+static void
+judge_files(void)
+{
+    for (size_t i = 0; i < sizeof file_rows / sizeof *file_rows; i++) {
+        char name[256], path[4096];
+        struct findings found = {0};
+        snprintf(name, sizeof name, "headers/%s/gusset.h", file_rows[i].input);
+        setenv("CONFORM_HEADER", refuse_path(name, path, sizeof path), 1);
+        char *text = header_file_text(&found);
+        if (text != NULL)
+            header_file_layout(text, compare_all, &found);
+        free(text);
+        refuse_judge("header by file", file_rows[i].input,
+                     file_rows[i].expected, file_rows[i].words, &found);
+    }
+    unsetenv("CONFORM_HEADER");
+}
+
 void
 refuse_headers(void)
 {
+    judge_files();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool cxx = rows[i].dialect[1] == '+';
         judge(rows[i].input, cxx ? "g++" : "gcc", rows[i].dialect,

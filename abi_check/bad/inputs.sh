@@ -124,6 +124,33 @@ head -c 64 /dev/zero >"$out/zeros"
 "$OBJCOPY" --update-section .debug_info="$out/zeros" "$out/good.so" \
     "$out/broken_debug.so"
 
+# How an artifact may be linked, and must not.
+linked() { # NAME FLAGS OBJECT...
+    name=$1 how=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$CC" -shared -Wl,--version-script="$here/specimen.map" \
+        -Wl,-z,relro,-z,now,-z,noexecstack $how -o "$out/$name.so" \
+        "$out/good.o" "$out/calls.o" "$@"
+}
+object calls calls.c
+object static_tls static_tls.c
+object text_relocation text_relocation.c
+object common_name common_name.c
+printf '.section .note.GNU-stack,"x",%%progbits\n' >"$out/exec_stack.s"
+"$CC" -c -o "$out/exec_stack.o" "$out/exec_stack.s"
+linked hardened ''
+linked exec_stack -Wl,-z,execstack
+linked lazy -Wl,-z,lazy
+linked no_relro -Wl,-z,norelro
+linked text_relocation -Wl,-z,notext "$out/text_relocation.o" \
+    2>"$out/text_relocation.ld"
+linked static_tls '' "$out/static_tls.o"
+linked extra_needed -Wl,--no-as-needed -lm
+archive hardened "$out/good.o" "$out/calls.o"
+archive exec_stack "$out/good.o" "$out/exec_stack.o"
+archive common_name "$out/no_take.o" "$out/common_name.o"
+
 # What is no artifact, or not a whole one.
 printf '!<arch>\n' >"$out/empty.a"
 printf 'Neither an ELF file nor an archive.\n' >"$out/text.so"

@@ -34,7 +34,7 @@ static const char *
 expectation_name(enum expectation expected)
 {
     static const char *const names[] = {"passes", "refused", "skipped",
-                                        "broken"};
+                                        "lacking", "broken"};
     return names[expected];
 }
 
@@ -45,6 +45,8 @@ outcome_of(struct findings *found)
         return BROKEN;
     if (findings_refuses(found))
         return REFUSED;
+    if (found->lacks[0] != '\0')
+        return LACKING;
     return found->skip[0] != '\0' ? SKIPPED : PASSES;
 }
 
@@ -54,6 +56,7 @@ words_of(const struct findings *found, enum expectation outcome, char *words,
          size_t size)
 {
     const char *text = outcome == BROKEN    ? found->broken
+                       : outcome == LACKING ? found->lacks
                        : outcome == SKIPPED ? found->skip
                        : outcome == REFUSED ? found->faults
                                             : found->notes;
@@ -111,6 +114,7 @@ main(int argc, char **argv)
     refuse_artifacts();
     refuse_layouts();
     refuse_headers();
+    refuse_hardened();
     printf("%d passed, %d failed, %d skipped\n", tally.passed, tally.failed,
            tally.skipped);
     return tally.failed == 0 && tally.passed > 0 ? 0 : 1;

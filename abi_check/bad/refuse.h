@@ -10,7 +10,7 @@
 #include "abi_check/findings.h"
 
 /* What a check must make of an input. */
-enum expectation { PASSES, REFUSED, SKIPPED, BROKEN };
+enum expectation { PASSES, REFUSED, SKIPPED, LACKING, BROKEN };
 
 /*
  * Compares what was found with what was expected, prints the row, counts it
@@ -29,9 +29,10 @@ void refuse_skip(const char *check, const char *input, const char *reason);
  * is. */
 const char *refuse_path(const char *name, char *path, size_t size);
 
-/* The tables: artifacts.c, layouts.c, headers.c. */
+/* The tables: artifacts.c, layouts.c, headers.c, hardened.c. */
 void refuse_artifacts(void);
 void refuse_layouts(void);
 void refuse_headers(void);
+void refuse_hardened(void);
 
 #endif /* ABI_CHECK_BAD_REFUSE_H */

@@ -54,6 +54,21 @@ struct conform_api {
 };
 extern struct conform_api api;
 
+/*
+ * What a case gives to `api` reaches the implementation as fenced copies:
+ * header and inline input are inaccessible once submit has returned, each
+ * out-parameter has junk in it, a canary before it and an inaccessible page
+ * behind it, and is judged by i1.out-only-on-ok; each status by what
+ * conform_settle checks; tickets by i4.tickets, i1.take-once and
+ * i4.exactly-once. NULL, blocks of conform_fence, and an input that is not to
+ * be read (buffer id, over 4096 bytes) go through as they are.
+ *
+ * api_raw goes straight to the implementation. Only where the microseconds of
+ * the guard would blur what is measured: say so in a comment. A ticket that it
+ * gave is told to the harness by host_adopt.
+ */
+extern struct conform_api api_raw;
+
 /* ---- Declaring a case -------------------------------------------------- */
 
 /* Transports: the case runs once for each bit; `host_open` follows it. */
@@ -66,6 +81,7 @@ extern struct conform_api api;
 #define CONFORM_SLEEPS 2u    /* waits most of its time: costs no core */
 #define CONFORM_COLD 4u      /* no warm-up cycle before the first census */
 #define CONFORM_NO_CENSUS 8u /* leaves state behind on purpose: say why */
+#define CONFORM_ONCE 16u /* judges gusset.h, no artifact: once in a run */
 
 struct conform_case {
     const char *id;       /* "CLAUSE.what": i1.take-once.second-take */
@@ -74,7 +90,7 @@ struct conform_case {
     const char *steps;    /* what it does, one or two sentences */
     const char *expected; /* what must be seen */
     const char *mutant; /* name(s) of harness/mutants that it kills, or NULL */
-    const char *needs;  /* NULL, or "engine" (the gse_ API), space separated */
+    const char *needs;  /* NULL, or words: see "What a case may need" */
     uint32_t transports;
     uint32_t tags;
     uint32_t timeout_ms; /* 0: 20 000. Scaled; a hang, not a time limit */
@@ -107,7 +123,7 @@ void conform_register(const struct conform_case *declared);
 /* CONFORM_PIPE, CONFORM_RING or 0: the transport of this run. */
 uint32_t conform_transport(void);
 
-/* How often: `core` normally, `nightly` under --level nightly. */
+/* How often: `core` normally, `nightly` under --effort nightly. */
 uint32_t conform_rounds(uint32_t core, uint32_t nightly);
 
 /* The path of the artifact, as given by --impl; NULL when linked without. */
@@ -123,7 +139,7 @@ void conform_marker(const char *name);
 void conform_evidence(const char *key, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* End the case without judging, with a reason. Main thread, do not return. */
+/* End the case without judging, with a reason. Any thread, do not return. */
 __attribute__((noreturn, format(printf, 1, 2))) void
 conform_skip(const char *format, ...);
 __attribute__((noreturn, format(printf, 1, 2))) void
@@ -431,6 +447,26 @@ const char *conform_load_changes(void);
 /* Drains the log; returns it as one text (lives until the case ends). */
 const char *conform_drain_log(void);
 
+/* ---- Claims ------------------------------------------------------------ */
+
+/*
+ * What the implementation declares of itself in the claims file (--claims):
+ * the value of a key of harness/README.md, "Claims", or NULL when it is silent.
+ * The structured ones, needed and symbol_versions, come as JSON here. A case
+ * that judges a claim declares .needs = "claim:KEY". Any thread.
+ */
+const char *conform_claim(const char *key);
+/* True when the key is claimed, with this value. */
+bool conform_claims(const char *key, const char *value);
+/*
+ * Items of `needed` (library names) and of `symbol_versions` (item: the name of
+ * a version, value: the highest one). Count is 0 when silent: ask conform_claim
+ * first. NULL past the end. Main thread.
+ */
+size_t conform_claim_count(const char *key);
+const char *conform_claim_item(const char *key, size_t i);
+const char *conform_claim_value(const char *key, size_t i);
+
 /* ---- Small helpers for inputs ------------------------------------------ */
 
 void put_u32le(uint8_t *at, uint32_t value);
@@ -442,6 +478,17 @@ uint8_t *conform_pattern(size_t len, uint8_t first, uint64_t seed);
 
 #define DIAGNOSTIC GUSSET_FLAG_DIAGNOSTIC_ENGINE
 #define INLINE GUSSET_FLAG_INLINE_COMPLETION
+
+/* ---- What a case may need ---------------------------------------------- */
+
+/*
+ * Words of .needs, separated by blanks; a case whose subject lacks one is
+ * OUT-OF-REACH:
+ *   engine       the subject has the gse_ functions of gusset_engine.h
+ *   test-engine  opcode 0x47540001 of docs/contract.md, section 4, is
+ *                registered (harness/engine); cases/engine/engine.h helps
+ *   claim:KEY    the claims file speaks about KEY
+ */
 
 /* ---- The reference's engine API, where the subject offers it ----------- */
 

@@ -239,8 +239,8 @@ static uint64_t
 live_bytes(void)
 {
     AllocStats stats = {0};
-    if (api.alloc_stats != NULL) {
-        api.alloc_stats(&stats);
+    if (api_raw.alloc_stats != NULL) {
+        api_raw.alloc_stats(&stats);
     }
     return stats.live_bytes;
 }
@@ -295,7 +295,7 @@ conform_census_write(char *field, size_t cap)
     raw[0] = '\0';
     mapping_lines(&text);
     census_process(&text);
-    if (api.alloc_stats != NULL) {
+    if (api_raw.alloc_stats != NULL) {
         census_line(&text, "live_bytes stats\t%" PRIu64, live_bytes());
     }
     each_fd(&text);

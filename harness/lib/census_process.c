@@ -201,4 +201,5 @@ census_process(struct census_text *text)
     place_lines(text, status);
     timer_lines(text);
     limit_lines(text);
+    census_more(text);
 }

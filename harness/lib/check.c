@@ -56,6 +56,7 @@ fail(struct place place, const char *expected, const char *actual,
     struct conform_page *page = conform_page;
     char message[sizeof page->message];
     vsnprintf(message, sizeof message, format, args);
+    conform_claims_heed_children();
     if (conform_in_child()) {
         fprintf(stderr,
                 "conform: in a forked child: %s:%d: %s: expected %s, "

@@ -38,7 +38,8 @@ conform_fence(size_t len)
     fence->block = fence->base + page + data - len;
     pthread_mutex_lock(&lock);
     fence->next = fences;
-    fences = fence;
+    /* conform_fence_holds looks without the lock first. */
+    __atomic_store_n(&fences, fence, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     return fence->block;
 }
@@ -54,12 +55,28 @@ find(const void *block, bool remove)
     }
     struct fence *found = *link;
     if (found != NULL && remove) {
-        *link = found->next;
+        __atomic_store_n(link, found->next, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&lock);
     if (found == NULL) {
         conform_broken("%p is no fenced block", block);
     }
+    return found;
+}
+
+bool
+conform_fence_holds(const void *at)
+{
+    bool found = false;
+    if (__atomic_load_n(&fences, __ATOMIC_RELAXED) == NULL) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    for (const struct fence *fence = fences; fence != NULL && !found;
+         fence = fence->next) {
+        found = (uintptr_t)at - (uintptr_t)fence->base < fence->bytes;
+    }
+    pthread_mutex_unlock(&lock);
     return found;
 }
 

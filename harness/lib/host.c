@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "tickets.h"
 
 /* What an out-parameter holds before a call that must not write it. */
 #define UNTOUCHED UINT64_C(0xa5a5a5a5a5a5a5a5)
@@ -186,6 +187,7 @@ host_adopt(struct host *host, uint64_t ticket)
 {
     ledger_begin(&host->ledger);
     ledger_end(&host->ledger, true, ticket);
+    conform_ticket_adopted(ticket);
 }
 
 /* ---- Taking ------------------------------------------------------------ */
@@ -325,12 +327,52 @@ check_transports(struct host *host)
     }
 }
 
+static bool
+is_refusal(const struct outcome *outcome)
+{
+    static const char text[] = "not found or already taken";
+    return outcome->code == FFI_ERR && outcome->msg != NULL &&
+           memmem(outcome->msg, outcome->msg_len, text, sizeof text - 1) !=
+               NULL;
+}
+
+/*
+ * Every ticket has one result [i4.exactly-once]: one that is out is refused
+ * from then on; of those that nobody took every second one is taken now, and
+ * the others are left for close to free.
+ */
+static void
+check_results(struct host *host)
+{
+    enum { SOME = 32 };
+    uint64_t tickets[SOME];
+    size_t count = ledger_some_seen(&host->ledger, tickets, SOME);
+    bool leave = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_out = conform_ticket_is_out(tickets[i]);
+        if (conform_ticket_is_doubtful(tickets[i])) {
+            continue;
+        }
+        leave = is_out ? leave : !leave;
+        if (!is_out && leave) {
+            continue;
+        }
+        struct outcome outcome = host_take(host, tickets[i]);
+        expect(is_refusal(&outcome) == is_out,
+               "result of ticket %" PRIu64 ", %s: %s [i4.exactly-once]",
+               tickets[i],
+               is_out ? "taken already, doubled" : "never taken, missing",
+               conform_code_name(outcome.code));
+    }
+}
+
 void
 host_close(struct host *host)
 {
     while (ledger_owed(&host->ledger) > 0) {
         (void)host_next(host);
     }
+    check_results(host);
     FfiStatus status = conform_dirty_status();
     int32_t code = api.handle_close(host->handle, &status);
     struct outcome outcome = conform_settle(code, &status);
@@ -342,6 +384,8 @@ host_close(struct host *host)
     ledger_settle(&host->ledger);
     check_transports(host);
     if (host->has_ring) {
+        ring_check_words(&host->ring);
+        ring_check_untouched(&host->ring);
         api.ring_release(host->ring.ring);
         host->has_ring = false;
     }

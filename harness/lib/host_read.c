@@ -21,6 +21,8 @@
 #define SPINS_BEFORE_PARK 512
 #define PARK_SLICE_NS UINT64_C(50000000)
 #define FIRST_INBOX 64
+/* A longer ring is looked at as a whole only at the end. */
+#define WORDS_AT_EACH_LOOK 16
 
 /* ---- The inbox --------------------------------------------------------- */
 
@@ -113,6 +115,9 @@ host_look(struct host *host)
     host_drain_ring(host);
     uint64_t overflow = host->has_ring ? ring_overflow(&host->ring) : 0;
     drain_pipe(host);
+    if (host->has_ring && host->ring.capacity <= WORDS_AT_EACH_LOOK) {
+        ring_check_words(&host->ring);
+    }
     /* What this value counts was written before it; it has been read now. */
     host->ring.overflow_seen = overflow;
 }

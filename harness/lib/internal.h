@@ -22,7 +22,8 @@
 /* Set once by main before the case starts; read by everybody. */
 struct conform_run {
     const struct conform_case *declared;
-    const char *impl; /* --impl, or NULL */
+    const char *impl;        /* --impl, or NULL */
+    const char *test_engine; /* --test-engine, or NULL */
     uint64_t seed;
     double timeout_scale;
     uint32_t transport;
@@ -107,6 +108,20 @@ void conform_image_evidence(void);
 /* Address of the subject's gse_NAME, or NULL (engine_forward.c). */
 void *conform_subject_symbol(const char *name);
 
+/* ---- The test engine (test_engine.c; found by subject_*.c) ------------- */
+
+struct conform_test_engine {
+    int32_t (*start)(void); /* its gte_register; NULL: there is none */
+    const char *from;       /* whose it is, for people */
+};
+/* That of --test-engine (path), else the subject's own, else the harness's
+ * where the subject has the gse_ API. Ends the case when path is no good. */
+struct conform_test_engine conform_test_engine_find(const char *path);
+/* Finds and registers it, or ends the case; before the first submit. */
+void conform_test_engine_start(void);
+/* True when the case's .needs has this word. */
+bool conform_needs(const struct conform_case *declared, const char *word);
+
 /* ---- Memory that lives until the case ends (memory.c) ------------------ */
 
 /* Zeroed, 16-byte aligned, never NULL, any thread; nothing is given back. */
@@ -142,6 +157,8 @@ void census_line(struct census_text *text, const char *format, ...)
 void census_clean(char *text);
 /* Facts that /proc does not list by number: signals, limits, locale, ... */
 void census_process(struct census_text *text);
+/* And those that a host notices late (census_more.c). */
+void census_more(struct census_text *text);
 /* Reads a file of /proc whole into buffer, NUL-terminated; false: no file. */
 bool census_read(const char *path, char *buffer, size_t cap);
 
@@ -172,9 +189,60 @@ int32_t conform_tid(void);
  * still lists it for a moment after it was joined. */
 bool conform_thread_is_ending(int32_t tid);
 
+/* ---- Claims (claims.c) ------------------------------------------------- */
+
+/* Reads the claims file; ends the program with a usage error if it is bad. */
+void conform_claims_load(const char *path);
+/* True when the file claims engine = own. */
+bool conform_claims_own_engine(void);
+/*
+ * Ends the case OUT-OF-REACH when it needs what the file is silent about, or an
+ * engine where the implementation has its own. After that, before the warm-up.
+ */
+void conform_claims_begin(void);
+/*
+ * Before every submit of a case, with its arguments, any thread: ends the case
+ * OUT-OF-REACH when, under engine = own, it asks for an engine that cannot be
+ * reached. A forked child leaves a note and ends; conform_claims_heed_children,
+ * before a failure is recorded and after the body, acts upon it.
+ */
+void conform_claims_submit_check(const CallHeader *header, const uint8_t *input,
+                                 size_t input_len);
+void conform_claims_heed_children(void);
+
 /* ---- Fences (fence.c) -------------------------------------------------- */
 
 /* Unmaps what the case left. */
 void conform_fences_end(void);
+/* True for an address in a fence, its inaccessible pages included. */
+bool conform_fence_holds(const void *at);
+
+/* ---- Guard (guard.c, guard_fault.c) ------------------------------------ */
+
+/* Puts the guard between `api` and the subject; before the first census. The
+ * one place where calls of a case are stood in for. */
+void conform_guard_install(void);
+/* Late writes, tickets out of nowhere: the case fails. After the body. */
+void conform_guard_end(void);
+/* A fault in guarded memory fails the case in words. Any other is none of its
+ * business. */
+void conform_guard_faults(void);
+
+/* ---- Rings (ring.c) ---------------------------------------------------- */
+
+/* Capacity and slot_bytes are as they were at attach. */
+void ring_check_header(const struct conform_ring *ring);
+/* And each sequence word is one that the protocol has for its slot now; only
+ * for an honest reader, on its thread. */
+void ring_check_words(const struct conform_ring *ring);
+/* After close returned FFI_OK and the ring was drained: canaries in all of it,
+ * which the library must leave alone; then its bytes as they were. */
+void ring_check_untouched(const struct conform_ring *ring);
+
+/* ---- Statuses (outcome.c) ---------------------------------------------- */
+
+/* What conform_settle checks, giving nothing back and counting no check that
+ * holds. */
+void conform_status_judge(int32_t code, const FfiStatus *status);
 
 #endif /* CONFORM_INTERNAL_H */

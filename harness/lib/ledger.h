@@ -47,8 +47,11 @@ bool ledger_has_seen(struct ledger *ledger, uint64_t ticket);
 bool ledger_knows(struct ledger *ledger, uint64_t ticket);
 uint64_t ledger_accepted(struct ledger *ledger);
 
-/* Names up to a few tickets that are owed, for messages. */
+/* The tickets that are owed, for messages: `missing {7, 9}`. Case memory. */
 const char *ledger_owed_text(struct ledger *ledger);
+
+/* Up to cap accepted tickets that were seen, in no order; returns how many. */
+size_t ledger_some_seen(struct ledger *ledger, uint64_t *tickets, size_t cap);
 
 /* Both sets are equal, or the case fails. */
 void ledger_settle(struct ledger *ledger);

@@ -39,6 +39,7 @@ tag_names(uint32_t tags)
         {CONFORM_SLEEPS, "sleeps"},
         {CONFORM_COLD, "cold"},
         {CONFORM_NO_CENSUS, "no-census"},
+        {CONFORM_ONCE, "once"},
     };
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -22,6 +22,7 @@ conform_load_note(void)
     if (noted) {
         return;
     }
+    conform_guard_faults();
     before[0] = '\n';
     conform_state_write(before + 1, sizeof before - 1);
     noted = true;

@@ -17,15 +17,18 @@ struct arguments {
     const char *id;
     const char *page;
     const char *impl;
+    const char *claims;
+    const char *test_engine;
     const char *seed;
-    const char *level;
+    const char *effort;
     const char *scale;
 };
 
 static const char usage_text[] =
     "usage: %s --list\n"
     "       %s --run ID [--page FILE] [--impl FILE] [--seed N]\n"
-    "          [--level core|nightly] [--timeout-scale X]\n";
+    "          [--claims FILE] [--test-engine FILE]\n"
+    "          [--effort normal|nightly] [--timeout-scale X]\n";
 
 __attribute__((noreturn, format(printf, 1, 2))) static void
 usage_error(const char *format, ...)
@@ -46,9 +49,14 @@ parse(int argc, char **argv, struct arguments *arguments)
         const char *name;
         const char **value;
     } options[] = {
-        {"--run", &arguments->id},      {"--page", &arguments->page},
-        {"--impl", &arguments->impl},   {"--seed", &arguments->seed},
-        {"--level", &arguments->level}, {"--timeout-scale", &arguments->scale},
+        {"--run", &arguments->id},
+        {"--page", &arguments->page},
+        {"--impl", &arguments->impl},
+        {"--claims", &arguments->claims},
+        {"--test-engine", &arguments->test_engine},
+        {"--seed", &arguments->seed},
+        {"--effort", &arguments->effort},
+        {"--timeout-scale", &arguments->scale},
     };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
@@ -106,6 +114,7 @@ static void
 prepare(const struct arguments *arguments)
 {
     conform_run.impl = arguments->impl;
+    conform_run.test_engine = arguments->test_engine;
     conform_run.timeout_scale = 1.0;
     conform_run.seed = 1;
     if (arguments->seed != NULL) {
@@ -114,11 +123,13 @@ prepare(const struct arguments *arguments)
     if (arguments->scale != NULL) {
         conform_run.timeout_scale = parse_scale(arguments->scale);
     }
-    if (arguments->level != NULL && strcmp(arguments->level, "nightly") == 0) {
+    if (arguments->effort != NULL &&
+        strcmp(arguments->effort, "nightly") == 0) {
         conform_run.nightly = true;
-    } else if (arguments->level != NULL &&
-               strcmp(arguments->level, "core") != 0) {
-        usage_error("--level %s is neither core nor nightly", arguments->level);
+    } else if (arguments->effort != NULL &&
+               strcmp(arguments->effort, "normal") != 0) {
+        usage_error("--effort %s is neither normal nor nightly",
+                    arguments->effort);
     }
     if (conform_subject_wants_path()) {
         if (arguments->impl == NULL) {
@@ -216,6 +227,9 @@ main(int argc, char **argv)
     select_case(entries, count, arguments.id);
     prepare(&arguments);
     conform_run.foreground = arguments.page == NULL;
+    if (arguments.claims != NULL) {
+        conform_claims_load(arguments.claims);
+    }
     bool mapped = arguments.page != NULL ? conform_page_map(arguments.page)
                                          : conform_page_private();
     if (!mapped) {

@@ -97,6 +97,48 @@ give_back(FfiStatus *status)
                "line after status_free [i1.status-owned]");
 }
 
+static bool
+is_clear(const FfiStatus *status)
+{
+    return status->code == FFI_OK && status->msg == NULL &&
+           status->msg_len == 0 && status->file == NULL &&
+           status->file_len == 0 && status->line == 0;
+}
+
+static bool
+has_place(const FfiStatus *status)
+{
+    return status->file != NULL || status->file_len != 0 || status->line != 0;
+}
+
+void
+conform_status_judge(int32_t code, const FfiStatus *status)
+{
+    struct outcome outcome;
+    if (status == NULL) {
+        return;
+    }
+    bool right = code == FFI_OK
+                     ? is_clear(status)
+                     : status->code == code && status->msg != NULL &&
+                           status->msg_len > 0 &&
+                           (code == FFI_PANIC || !has_place(status)) &&
+                           utf8_first_invalid(status->msg, status->msg_len) ==
+                               status->msg_len;
+    if (right) {
+        return;
+    }
+    expect_code(code, status->code,
+                "returned code and status->code [i1.code-equals-return]");
+    if (code == FFI_OK) {
+        check_clear(status);
+        return;
+    }
+    memset(&outcome, 0, sizeof outcome);
+    copy_message(&outcome, status);
+    copy_place(&outcome, status);
+}
+
 struct outcome
 conform_settle(int32_t code, FfiStatus *status)
 {

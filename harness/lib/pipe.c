@@ -10,6 +10,7 @@
 
 #include "internal.h"
 #include "record.h"
+#include "tickets.h"
 
 bool
 pipe_wait(int fd, uint64_t deadline_ns)
@@ -98,6 +99,7 @@ pipe_read_until(int fd, struct completion *completion, uint64_t deadline_ns)
         }
     }
     record_decode(words, completion);
+    conform_ticket_completed(completion);
     return PIPE_COMPLETION;
 }
 

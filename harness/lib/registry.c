@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claims_file.h"
 #include "internal.h"
 
 /* Grown by constructors, before main; freed never, it is the program's. */
@@ -104,7 +105,10 @@ needs_are_known(const char *needs)
 {
     while (needs != NULL && *needs != '\0') {
         size_t len = strcspn(needs, " ");
-        if (len != 6 || strncmp(needs, "engine", 6) != 0) {
+        if (!(len == 6 && strncmp(needs, "engine", 6) == 0) &&
+            !(len == 11 && strncmp(needs, "test-engine", 11) == 0) &&
+            !(len > 6 && strncmp(needs, "claim:", 6) == 0 &&
+              claims_file_key(needs + 6, len - 6) != NULL)) {
             return false;
         }
         needs += len;

@@ -44,6 +44,22 @@ conform_leave_case(void)
     abort();
 }
 
+/*
+ * A thread that cannot unwind to the runner ends the run where it stands: what
+ * is recorded is whole, and no failure, so the end is an orderly one.
+ */
+static void
+end_here_if_aside(void)
+{
+    if (pthread_equal(pthread_self(), main_thread)) {
+        return;
+    }
+    int code = conform_run.foreground ? conform_show() : 0;
+    fflush(stdout);
+    conform_page_phase(CONFORM_PHASE_ENDED);
+    _exit(code);
+}
+
 /* Ends the case with a reason in place of a judgement. */
 __attribute__((noreturn)) static void
 end_with_reason(enum conform_outcome outcome, const char *format, va_list args)
@@ -56,6 +72,7 @@ end_with_reason(enum conform_outcome outcome, const char *format, va_list args)
         conform_page_text(conform_page->reason, sizeof conform_page->reason,
                           reason);
         conform_page_outcome(outcome);
+        end_here_if_aside();
     } else {
         conform_wait_for_the_end();
     }
@@ -167,9 +184,13 @@ set_up(void)
     conform_subject_load(conform_run.impl);
     conform_load_compare();
     conform_image_evidence();
-    if (declared->needs != NULL && strstr(declared->needs, "engine") != NULL &&
-        !conform_engine_present()) {
+    conform_guard_install();
+    conform_claims_begin();
+    if (conform_needs(declared, "engine") && !conform_engine_present()) {
         conform_out_of_reach("the subject has no gse_ engine API");
+    }
+    if (conform_needs(declared, "test-engine")) {
+        conform_test_engine_start();
     }
     if (conform_subject_present() && (declared->tags & CONFORM_COLD) == 0) {
         conform_warm_up();
@@ -206,6 +227,8 @@ START_TEST(run_declared)
 {
     take_first_census();
     conform_run.declared->run();
+    conform_guard_end();
+    conform_claims_heed_children();
     take_second_census();
     body_returned = true;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fenv.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -174,6 +175,8 @@ conform_settle_threads(uint32_t threads)
 struct thread_state {
     sigset_t mask;
     stack_t altstack;
+    int rounding;
+    int traps;
 };
 
 static struct thread_state
@@ -183,6 +186,8 @@ thread_state(void)
     memset(&state, 0, sizeof state);
     pthread_sigmask(SIG_SETMASK, NULL, &state.mask);
     sigaltstack(NULL, &state.altstack);
+    state.rounding = fegetround();
+    state.traps = fegetexcept();
     return state;
 }
 
@@ -211,7 +216,11 @@ trampoline(void *argument)
         expect_unreachable("the signal mask of a host thread was changed "
                            "[i5.no-handlers]");
     }
+    if (before.rounding != after.rounding || before.traps != after.traps) {
+        expect_unreachable("the arithmetic of a host thread was changed");
+    }
     if (before.altstack.ss_sp != after.altstack.ss_sp ||
+        before.altstack.ss_size != after.altstack.ss_size ||
         before.altstack.ss_flags != after.altstack.ss_flags) {
         expect_unreachable("the alternate stack of a host thread was changed "
                            "[i5.no-handlers]");

@@ -82,6 +82,8 @@ printf '!<arch>\n' >"$work/hollow.a"
 mkfifo "$work/fifo.so"
 
 plain="--filter pass.plain"
+printf 'pass.plain\tsome-mutant\n' >"$work/kills.tsv"
+proven="--proofs $work/kills.tsv"
 # Words are split on purpose: no path here holds a blank.
 # shellcheck disable=SC2046,SC2086
 {
@@ -112,7 +114,7 @@ plain="--filter pass.plain"
     expect "a stripped .so" 0 "stripped.so (shared): conforming" \
         $(run --impl $work/stripped.so $plain)
     expect "two at once" 0 "2 passed, 0 failed, 0 skipped" \
-        $(run --impl $work/whole.a --impl $work/whole.so $plain)
+        $(run --impl $work/whole.a --impl $work/whole.so $plain $proven)
     refuse "one twice" 2 "is given twice" \
         $(run --impl $work/whole.a --impl $work/whole.a)
     if $cc -m32 -c -o "$work/m32.o" "$work/whole.c" 2>"$work/stderr" &&
@@ -140,6 +142,42 @@ plain="--filter pass.plain"
     fi
     (cd "$work" && ar rcT thin.a whole.o)
     refuse "a thin archive" 2 "is a thin archive" $(run --impl $work/thin.a)
+
+    # ---- The test engine ----
+    echo 'int gte_register(void); int gte_register(void) { return 0; }' \
+        >"$work/engine.c"
+    $cc -shared -fPIC -o "$work/engine.so" "$work/engine.c" || exit 2
+    $cc -fPIC -c -o "$work/engine.o" "$work/engine.c" || exit 2
+    ar rc "$work/engine.a" "$work/engine.o" || exit 2
+    cp "$work/engine.so" "$work/engine2.so"
+    for bad in "no.so No such file" "folder.so is a directory" \
+        "empty.so is empty" "text.so neither an ELF" \
+        "fifo.so not a regular file" "engine.o is an object file" \
+        "cut.so is cut off" "thin.a is a thin archive" \
+        "none.so has no gte_register" "none.a has no gte_register"; do
+        refuse "a test engine: ${bad#* }" 2 "${bad#* }" \
+            $(run $plain --impl $work/whole.so --test-engine \
+            $work/${bad%% *})
+    done
+    refuse "a test engine that is a program" 2 "is a program" \
+        $(run $plain --impl $work/whole.so --test-engine /bin/true)
+    refuse "a .so for an archive" 2 "a .so goes with a .so" \
+        $(run $plain --impl $work/whole.a --test-engine $work/engine.so)
+    refuse "an archive for a .so" 2 "a .so goes with a .so" \
+        $(run $plain --impl $work/whole.so --test-engine $work/engine.a)
+    refuse "two for one" 2 "has one already" \
+        $(run $plain --impl $work/whole.so --test-engine $work/engine.so \
+        --test-engine $work/engine2.so)
+    refuse "--test-engine without its value" 2 "needs a value" \
+        $(run --test-engine)
+    refuse "an empty --test-engine" 2 "the value is empty" \
+        $(run --test-engine=)
+    if [ -f "$work/m32.a" ]; then
+        refuse "a test engine for another machine" 2 "is built for i386" \
+            $(run $plain --impl $work/whole.a --test-engine $work/m32.a)
+    fi
+    expect "a good test engine" 0 "whole.so (shared): conforming: 1 PASS" \
+        $(run $plain --impl $work/whole.so --test-engine $work/engine.so)
 }
 
 # ---- The command line --------------------------------------------------
@@ -162,8 +200,13 @@ so="--impl $work/whole.so"
     refuse "--timeout-scale 0" 2 "must be a number" $(run --timeout-scale 0)
     refuse "--timeout-scale nan" 2 "must be a number" \
         $(run --timeout-scale nan)
-    refuse "--level" 2 "core or nightly" $(run --level x)
+    refuse "--effort" 2 "normal or nightly" $(run --effort x)
+    refuse "--level" 2 "core, hardened or certified" $(run --level nightly)
     refuse "--format" 2 "pretty, tap or jsonl" $(run --format xml)
+    if [ -d /sys ] && [ ! -w /sys/x ]; then
+        refuse "--out where nothing can be made" 2 "cannot make /sys/x: " \
+            $(run $so --out /sys/x/y)
+    fi
     refuse "--out below a file" 2 "--out /dev/null/x" \
         $(run $so --out /dev/null/x)
     refuse "--program without a file" 2 "No such file" \
@@ -177,6 +220,31 @@ so="--impl $work/whole.so"
     refuse "all excluded" 4 "nothing is left" $(run $so --exclude '*')
     refuse "a clause without a case" 4 "no case judges it" \
         $(run $so --filter h.zero-copy)
+    cat >"$work/once.sh" <<'END'
+#!/bin/sh
+[ "$1" = --list ] || exit 9
+echo '{"id":"i6.header-compiles.x","clauses":["i6.header-compiles"],' \
+    '"why":"w","steps":"s","expected":"e","mutant":null,"needs":[],' \
+    '"tags":["once"],"timeout_ms":1000,"dies_by":null,"marker":null,' \
+    '"file":"f","line":1,"transport":null}'
+END
+    chmod +x "$work/once.sh"
+    echo 'int header;' >"$work/good.h"
+    : >"$work/empty.h"
+    once="$so --program $work/once.sh --filter i6.header-compiles.x"
+    refuse "--header without a file" 2 "No such file" \
+        $(run $once --header $work/no.h)
+    refuse "--header, a folder" 2 "not a regular file" \
+        $(run $once --header $work)
+    refuse "--header, an empty file" 2 "is empty" \
+        $(run $once --header $work/empty.h)
+    refuse "--header that nobody judges" 4 "no chosen case judges it" \
+        $(run $so --filter pass.plain --header $work/good.h)
+    expect "a case of the header: once, whatever the artifacts" 3 \
+        "plan      1 results: 1 case;" \
+        $(run $once --impl $work/whole.a --header $work/good.h)
+    expect "a header's own verdict" 3 "gusset.h (header): inconclusive" \
+        $(run $once --header $work/good.h)
     refuse "explain nothing" 2 "name a case" $conform explain \
         --no-default-programs --program $bin/conform-self
     refuse "explain the unknown" 4 "selects no case" $conform explain nope \
@@ -193,28 +261,6 @@ so="--impl $work/whole.so"
     done
     expect "a failure outranks BROKEN" 1 "1 FAIL, 1 BROKEN" \
         $(run $so check.wrong-value check.none)
-    echo "check.wrong-value 9999-12-31 known for long" >"$work/waivers"
-    expect "a waived failure" 0 "1 PASS, 1 WAIVED" \
-        $(run $so pass.plain check.wrong-value --waive $work/waivers)
-    echo "check.wrong-value 2000-01-01 known for long" >"$work/waivers"
-    expect "an expired waiver" 1 "has expired" \
-        $(run $so pass.plain check.wrong-value --waive $work/waivers)
-    echo "pass.* 9999-12-31 known for long" >"$work/waivers"
-    expect "a waiver nobody needs" 5 "is not needed any more" \
-        $(run $so pass.plain --waive $work/waivers)
-    echo "nope 9999-12-31 known for long" >"$work/waivers"
-    expect "a waiver for nothing" 5 "fits no case" \
-        $(run $so pass.plain --waive $work/waivers)
-    echo "check.none 9999-12-31 known for long" >"$work/waivers"
-    expect "BROKEN cannot be waived" 3 "1 BROKEN" \
-        $(run $so check.none --waive $work/waivers)
-    echo "check.none 31.12.2030 known" >"$work/waivers"
-    refuse "a waiver without a day" 2 "waivers:1: no day" \
-        $(run $so --waive $work/waivers)
-    echo "check.none 9999-12-31" >"$work/waivers"
-    refuse "a waiver without a reason" 2 "no reason" \
-        $(run $so --waive $work/waivers)
-    refuse "no file of waivers" 2 "No such file" $(run $so --waive $work/no)
     expect "FLAKY" 3 "1 FLAKY" \
         $(run $so flaky.by-seed --repeat 2 --seed 4)
     expect "the rerun command" 1 "run --impl $work/whole.so --filter \
@@ -223,6 +269,226 @@ check.wrong-value --seed 77" $(run $so check.wrong-value --seed 77)
         $(run $so check.wrong-value --format tap)
     expect "JSON lines" 1 '"event":"end"' \
         $(run $so check.wrong-value --format jsonl)
+}
+
+# ---- Levels, proofs and waivers ----------------------------------------
+
+# The cases of conform-self under other clauses, few enough for a whole run.
+cat >"$work/few" <<END
+#!/bin/sh
+case \$1 in
+--list)
+    echo '{"id":"pass.plain","clauses":["i3.zero-means-none"]}'
+    echo '{"id":"check.wrong-value","clauses":["i3.exact-texts"]}'
+    echo '{"id":"signal.segv","clauses":["i3.cancel"]}'
+    echo '{"id":"skip.with-reason","clauses":["i1.output-once"]}'
+    echo '{"id":"reach.with-reason","clauses":["i3.deadline"],
+          "needs":["test-engine"]}' | tr '\n' ' '
+    ;;
+*) exec $bin/conform-self "\$@" ;;
+esac
+END
+cat >"$work/single" <<END
+#!/bin/sh
+case \$1 in
+--list) echo '{"id":"pass.plain","clauses":["i3.zero-means-none"]}' ;;
+*) exec $bin/conform-self "\$@" ;;
+esac
+END
+cat >"$work/many" <<'END'
+#!/bin/sh
+i=0
+while [ $i -lt 2000 ]; do
+    echo '{"id":"many.'$i'","clauses":["i2.contained"],"why":"A line."}'
+    i=$((i + 1))
+done
+END
+chmod +x "$work/few" "$work/single" "$work/many"
+
+few() {
+    # shellcheck disable=SC2086
+    echo "$conform" run --no-default-programs --program "$work/few" \
+        $so --out "$work/out" "$@"
+}
+single() {
+    # shellcheck disable=SC2086
+    echo "$conform" run --no-default-programs --program "$work/single" \
+        $so --out "$work/out" "$@"
+}
+# shellcheck disable=SC2046,SC2086
+{
+    expect "a level has its line" 1 "level hardened: reached for 2 of" $(few)
+    expect "out of reach by name" 1 \
+        "i3.deadline (needs an engine that is not there)" $(few)
+    expect "a clause without a case" 1 "without a case: i1.status-owned" \
+        $(few)
+    expect "a hook that nobody declares" 1 "not counted: i2.api-panic" $(few)
+    expect "what was not selected" 1 "not selected: 4" \
+        $(few check.wrong-value)
+    expect "core leaves out" 1 "i3.deadline (level core leaves out what needs \
+test-engine)" $(few --level core)
+    refuse "a case that core leaves out" 4 "selects only what level core" \
+        $(few --level core reach.with-reason)
+    refuse "a clause that core leaves out" 4 "selects only what level core" \
+        $(few --level core i1.output-once)
+    # 2000 lines do not fit into a pipe: one of them meets its closed end.
+    sh -c "$conform list --no-default-programs --program $work/many \
+        --format jsonl; echo \$? >$work/code" 2>"$work/stderr" |
+        head -n 1 >"$work/stdout"
+    [ "$(cat "$work/code")" -eq 141 ] && [ ! -s "$work/stderr" ]
+    verdict "list | head ends silently" $? "exit $(cat "$work/code")"
+    expect "list at a level" 0 "3 cases" $conform list --level core \
+        --no-default-programs --program $work/few
+    expect "certified is out of reach" 3 "the level itself is out of reach" \
+        $(few $proven --level certified pass.plain)
+    expect "certified asks for a Go host" 3 "(needs a Go host)" \
+        $(few $proven --level certified pass.plain)
+    expect "certified can be refused" 1 "1 FAIL" \
+        $(few --level certified check.wrong-value)
+
+    expect "an unproven pass" 0 "1 PASS (1 of them unproven, not counted)" \
+        $(few pass.plain)
+    expect "unproven, by name" 0 "unproven  pass.plain" \
+        $(few pass.plain --verbose)
+    expect "an unproven pass judges nothing" 0 \
+        "by unproven cases only: i3.zero-means-none" $(few pass.plain)
+    expect "an unproven pass is no success" 0 "0 passed, 0 failed, 1 skipped" \
+        $(few pass.plain)
+    expect "a whole run without a proof" 3 "inconclusive: 1 PASS (1" $(single)
+    expect "a whole run with one" 0 "1 passed, 0 failed, 0 skipped" \
+        $(single $proven)
+    expect "a proven pass judges" 0 "level hardened: reached for 1 of" \
+        $(single $proven)
+    printf 'b\tx\na\tx\n' >"$work/bad.tsv"
+    refuse "proofs not sorted" 2 "bad.tsv:2: not sorted" \
+        $(single --proofs $work/bad.tsv)
+    printf 'a\tx\na\tx\n' >"$work/bad.tsv"
+    refuse "a proof twice" 2 "a case twice" $(single --proofs $work/bad.tsv)
+    printf 'a x\n' >"$work/bad.tsv"
+    refuse "a proof without a tab" 2 "bad.tsv:1: no case before a tab" \
+        $(single --proofs $work/bad.tsv)
+    printf 'a\t\n' >"$work/bad.tsv"
+    refuse "a proof without a mutant" 2 "no mutant behind" \
+        $(single --proofs $work/bad.tsv)
+    printf 'a@pipe\tx\n' >"$work/bad.tsv"
+    refuse "a proof of a transport" 2 "with its transport" \
+        $(single --proofs $work/bad.tsv)
+    printf 'a\tx' >"$work/bad.tsv"
+    refuse "proofs cut off" 2 "cut off" $(single --proofs $work/bad.tsv)
+    : >"$work/bad.tsv"
+    refuse "no proof" 2 "is empty" $(single --proofs $work/bad.tsv)
+    refuse "no file of proofs" 2 "No such file" $(single --proofs $work/no)
+}
+
+# waiver CLAUSE KIND [EXPIRES [LINK]]: one item, without its brackets.
+waiver() {
+    printf '{"clause": "%s", "kind": "%s", "owner": "Ann", "reason":
+ "known for long", "link": "%s", "expires": "%s"}\n' "$1" "$2" \
+        "${4-https://example.org/1}" "${3-9999-12-31}"
+}
+# waivers ITEM...: makes the file.
+waivers() {
+    {
+        echo "["
+        between=""
+        for item in "$@"; do
+            printf '%s%s' "$between" "$item"
+            between=", "
+        done
+        echo "]"
+    } >"$work/waivers"
+}
+waive="--waive $work/waivers"
+text=i3.exact-texts
+# shellcheck disable=SC2046,SC2086
+{
+    expect "no waivers, and said so" 0 "0 waivers, 0 results waived" \
+        $(single $proven)
+    waivers "$(waiver $text FAIL)" "$(waiver i3.cancel CRASH)"
+    expect "waived failures" 0 "1 PASS, 1 SKIP, 1 OUT-OF-REACH, 2 WAIVED" \
+        $(few $proven $waive)
+    expect "they are counted" 0 "2 waivers, 2 results waived" \
+        $(few $proven $waive)
+    expect "they are explained" 0 \
+        "(waived until 9999-12-31 by Ann: known for long, https://example.org" \
+        $(few $proven $waive)
+    waivers "$(waiver $text FAIL)" "$(waiver i3.cancel FAIL)"
+    expect "a FAIL waived is no CRASH waived" 1 "1 CRASH, 1 SKIP" \
+        $(few $proven $waive)
+    expect "such a waiver is unused" 1 \
+        "item 2: the waiver of FAIL for i3.cancel (Ann, until 9999-12-31) is \
+unused: no case of i3.cancel ended as FAIL" $(few $proven $waive)
+    waivers "$(waiver i3.zero-means-none FAIL)"
+    expect "a waiver nobody needs" 5 "is not needed any more: all cases of" \
+        $(single $proven $waive)
+    waivers "$(waiver i3.zero-means-none FAIL 2000-01-01)"
+    expect "an expired waiver" 5 "has expired" $(single $proven $waive)
+    waivers "$(waiver $text FAIL 2000-01-01)"
+    expect "an expired waiver covers nothing" 1 "1 FAIL" \
+        $(few check.wrong-value $waive)
+    waivers "$(waiver $text FAIL)"
+    expect "a waiver for no case" 5 "is unused: no case blames $text" \
+        $(single $proven $waive)
+    expect "a waiver of what is not selected" 0 "1 waiver, 0 results waived" \
+        $(few $proven pass.plain $waive)
+    waivers "$(waiver i3.deadline FAIL)"
+    expect "a waiver of what cannot be reached" 5 "is unused" \
+        $(few $proven pass.plain reach.with-reason $waive)
+    waivers "$(waiver i2.contained FAIL)"
+    expect "BROKEN cannot be waived" 3 "1 BROKEN" $(run $so check.none $waive)
+    waivers
+    expect "an empty list" 0 "0 waivers" $(single $proven $waive)
+
+    refuse "no file of waivers" 2 "No such file" $(single --waive $work/no)
+    refuse "a folder of waivers" 2 "Is a directory" $(single --waive $work)
+    echo 'i3.cancel 9999-12-31 known' >"$work/waivers"
+    refuse "no JSON" 2 "waivers:1: no JSON" $(single $waive)
+    printf '[\n{"clause":\n}]' >"$work/waivers"
+    refuse "the line of the mistake" 2 "waivers:3: no JSON" $(single $waive)
+    echo '{}' >"$work/waivers"
+    refuse "no array" 2 "must be an array" $(single $waive)
+    waivers 7
+    refuse "no object" 2 "item 1: is no object" $(single $waive)
+    waivers "$(waiver $text FAIL)" "$(waiver $text FAIL | sed 's/owner/own/')"
+    refuse "an unknown member" 2 "item 2: there is no member own" \
+        $(single $waive)
+    for member in clause kind owner reason link expires; do
+        waivers "$(waiver $text FAIL | tr -d '\n' |
+            sed "s/\"$member\": *\"[^\"]*\"[,]*//; s/, *}/}/")"
+        refuse "no $member" 2 "item 1: $member is missing" $(single $waive)
+        waivers "$(waiver $text FAIL | tr -d '\n' |
+            sed "s/\"$member\": *\"[^\"]*\"/\"$member\": 1/")"
+        refuse "$member is a number" 2 "item 1: $member is no text" \
+            $(single $waive)
+        waivers "$(waiver $text FAIL | tr -d '\n' |
+            sed "s/\"$member\": *\"[^\"]*\"/\"$member\": \" \"/")"
+        refuse "$member is empty" 2 "item 1: $member is empty" $(single $waive)
+    done
+    waivers "$(waiver $text FAIL | sed 's/"owner"/"owner": "Bo", "owner"/')"
+    refuse "a member twice" 2 "duplicate" $(single $waive)
+    waivers "$(waiver $text FAIL | sed 's/Ann/A\\nn/')"
+    refuse "a line break" 2 "owner holds a control character" $(single $waive)
+    waivers "$(waiver i9.nothing FAIL)"
+    refuse "an unknown clause" 2 "has no clause i9.nothing" $(single $waive)
+    for kind in PASS WAIVED BROKEN fail; do
+        waivers "$(waiver $text $kind)"
+        refuse "the kind $kind" 2 "kind $kind is not FAIL" $(single $waive)
+    done
+    for day in 2026-02-30 2025-02-29 2100-02-29 2026-13-01 2026-00-10 \
+        0000-01-01 2026-1-1 31.12.2030 9999-12-31T; do
+        waivers "$(waiver $text FAIL $day)"
+        refuse "the day $day" 2 "expires $day is no day" $(single $waive)
+    done
+    waivers "$(waiver i3.zero-means-none FAIL 2024-02-29)"
+    expect "a day that there was" 5 "has expired" $(single $proven $waive)
+    for link in example.org ftp://example.org/ https:// https:///x; do
+        waivers "$(waiver $text FAIL 9999-12-31 $link)"
+        refuse "the link $link" 2 "is no http or https URL" $(single $waive)
+    done
+    waivers "$(waiver $text FAIL)" "$(waiver $text CRASH)" \
+        "$(waiver $text FAIL)"
+    refuse "one clause and kind twice" 2 \
+        "item 3: FAIL of $text is waived by item 1 already" $(single $waive)
 }
 
 # ---- Nothing lost is green ---------------------------------------------
@@ -239,27 +505,68 @@ check.wrong-value --seed 77" $(run $so check.wrong-value --seed 77)
     refuse "another run has the folder" 2 "another run" \
         flock "$work/out/.lock" $(run $so $plain)
 
-    cat >"$work/vandal" <<'END'
+    # It does harm to the artifact, then passes as pass.plain does.
+    cat >"$work/vandal" <<END
 #!/bin/sh
-case $1 in
---list) echo '{"id":"vandal.case","clauses":["a.same-file"]}' ;;
-*) while [ "$1" != --impl ]; do shift; done
-   echo more >>"$2" ;;
+if [ \$1 = --list ]; then
+    echo '{"id":"vandal.writes","clauses":["i2.contained"]}'
+    echo '{"id":"vandal.swaps","clauses":["i2.contained"]}'
+    echo '{"id":"vandal.swaps-back","clauses":["i2.contained"]}'
+    echo '{"id":"vandal.rests","clauses":["i2.contained"]}'
+    echo '{"id":"page.other-image","clauses":["i2.contained"]}'
+    echo '{"id":"pass.plain","clauses":["a.same-file"]}'
+    exit
+fi
+id=\$2 page=\$4
+while [ \$1 != --impl ]; do shift; done
+case \$id in
+vandal.writes) echo more >>\$2 ;;
+vandal.swaps) cp $work/stray.so \$2.new && mv \$2.new \$2 ;;
+vandal.swaps-back) mv \$2 \$2.old && cp $work/stray.so \$2 &&
+    mv \$2.old \$2 ;;
+page.other-image) exec $bin/conform-self --run page.other-image \
+    --page \$page --seed 0 ;;
 esac
+exec $bin/conform-self --run pass.plain --page \$page --seed 0
 END
     cat >"$work/twice" <<'END'
 #!/bin/sh
-echo '{"id":"pass.plain","clauses":["a.same-file"]}'
+echo '{"id":"pass.plain","clauses":["a.same-file"],"file":"here.c","line":7}'
 END
     printf '#!/bin/sh\necho nonsense\n' >"$work/babbler"
     printf '#!/bin/sh\nexit 0\n' >"$work/mute"
     printf '#!/bin/sh\necho sorry >&2; exit 9\n' >"$work/quitter"
     chmod +x "$work/vandal" "$work/twice" "$work/babbler" "$work/mute" \
         "$work/quitter"
-    cp "$work/whole.so" "$work/victim.so"
-    expect "the artifact changes" 6 "changed while it was judged" \
-        $(run --impl $work/victim.so --program $work/vandal vandal.case)
+    # The image of page.other-image is what this build id says.
+    $cc -shared -fPIC -Wl,--build-id=0x00c0ffee -o "$work/coffee.so" \
+        "$work/whole.c"
+    vandal() {
+        cp "$work/coffee.so" "$work/victim.so"
+        echo "$conform" run --no-default-programs --program "$work/vandal" \
+            --impl "$work/victim.so" --out "$work/out" "$@"
+    }
+    expect "the file that ran is the one judged" 0 "2 PASS" \
+        $(vandal page.other-image a.same-file)
+    expect "nothing shows which file ran" 0 "1 PASS (1 of them unproven, not \
+counted), 1 OUT-OF-REACH" $(vandal vandal.rests a.same-file)
+    expect "another file ran" 1 "a case ran another image than the file" \
+        $(vandal page.other-image a.same-file | sed s/victim.so/whole.so/)
+    for how in writes swaps swaps-back; do
+        expect "an artifact that somebody $how" 6 "changed while it was" \
+            $(vandal vandal.$how)
+    done
+    for how in writes swaps; do
+        expect "a.same-file when somebody $how" 6 \
+            "the SHA-256 of the artifact is not what it was" \
+            $(vandal vandal.$how a.same-file)
+    done
+    expect "a.same-file when somebody swaps it back" 6 \
+        "the artifact was replaced or written to during the run" \
+        $(vandal vandal.swaps-back a.same-file)
     refuse "two cases with one id" 70 "two cases are called pass.plain" \
+        $(run $so --program $work/twice)
+    expect "both places of the id" 70 "and in $work/twice (here.c:7)" \
         $(run $so --program $work/twice)
     refuse "a program that lists nonsense" 70 "not a JSON object" \
         $(run $so --program $work/babbler)
@@ -272,6 +579,16 @@ END
     cp "$conform" "$work/alone/bin/"
     refuse "conform-self is missing" 70 "conform-self" \
         $work/alone/bin/gusset-conform self --out $work/out
+    cp "$bin/conform-self" "$bin/conform-self-glue" "$work/alone/bin/"
+    cp "$work/single" "$work/alone/bin/conform-cases"
+    sed 's/pass.plain/pass.other/' "$work/single" >"$work/alone/bin/abi-check"
+    chmod +x "$work/alone/bin/abi-check"
+    expect "a proof of a case that is not there" 70 "kills.tsv proves" \
+        $work/alone/bin/gusset-conform self --out $work/out
+    rm -f "$work/alone/bin/abi-check"
+    expect "no case programs to compare with" 0 "SKIP   table of kills" \
+        $work/alone/bin/gusset-conform self --out $work/out
+    rm -f "$work/alone/bin/conform-self"
     cat >"$work/alone/bin/conform-self" <<END
 #!/bin/sh
 case \$2 in
@@ -287,6 +604,11 @@ END
         $work/alone/bin/gusset-conform run --no-default-programs \
         --program $bin/conform-self --out $work/out $so $plain
 }
+
+# ---- Claims ------------------------------------------------------------
+
+# shellcheck source=harness/self/claims.sh
+. "$(dirname "$0")/claims.sh"
 
 # ---- The end comes early -----------------------------------------------
 
@@ -329,6 +651,17 @@ done
 verdict "SIGKILL leaves no case behind" $? "$(sleepers) left"
 [ "$(tail -c 2 "$work/out/events.jsonl")" = '}' ]
 verdict "SIGKILL leaves whole lines" $? "$(tail -c 80 "$work/out/events.jsonl")"
+mkdir -p "$work/out/work-1"
+set +f
+[ "$(ls -d "$work"/out/work-* | wc -l)" -eq 2 ]
+verdict "SIGKILL leaves its folder" $? "$(ls "$work/out")"
+# shellcheck disable=SC2046,SC2086
+expect "the next run" 0 "1 PASS" $(run $so $plain)
+[ "$(ls -d "$work"/out/work-*)" = "$work/out/work-1" ]
+verdict "the next run takes it away, not that of another" $? \
+    "$(ls "$work/out")"
+set -f
+rmdir "$work/out/work-1"
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

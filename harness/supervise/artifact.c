@@ -51,6 +51,35 @@ file_sha256(const char *path, char hex[65])
     return got == 0;
 }
 
+bool
+file_mark(const char *path, struct file_mark *mark)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return false;
+    *mark = (struct file_mark){.device = st.st_dev,
+                               .inode = st.st_ino,
+                               .bytes = st.st_size,
+                               .written = st.st_mtim,
+                               .changed = st.st_ctim};
+    return true;
+}
+
+static bool
+same_time(const struct timespec *left, const struct timespec *right)
+{
+    return left->tv_sec == right->tv_sec && left->tv_nsec == right->tv_nsec;
+}
+
+bool
+file_mark_same(const struct file_mark *left, const struct file_mark *right)
+{
+    return left->device == right->device && left->inode == right->inode &&
+           left->bytes == right->bytes &&
+           same_time(&left->written, &right->written) &&
+           same_time(&left->changed, &right->changed);
+}
+
 const char *
 artifact_kind_word(const struct artifact *artifact)
 {
@@ -61,8 +90,11 @@ bool
 artifact_unchanged(const struct artifact *artifact)
 {
     char now[65];
+    struct file_mark mark;
     return file_sha256(artifact->path, now) &&
-           strcmp(now, artifact->sha256) == 0;
+           strcmp(now, artifact->sha256) == 0 &&
+           file_mark(artifact->path, &mark) &&
+           file_mark_same(&artifact->mark, &mark);
 }
 
 /* Opens what can be read at all; quits on the rest. */
@@ -135,15 +167,30 @@ compare_exports(struct artifact *artifact)
     }
 }
 
+static unsigned long long
+read_facts(struct elf_facts *facts, const char *path)
+{
+    unsigned long long bytes = 0;
+    int fd = open_regular(path, &bytes);
+    elf_facts_read(facts, fd);
+    close(fd);
+    refuse_strangers(path, facts);
+    return bytes;
+}
+
+void
+artifact_facts(struct elf_facts *facts, const char *path)
+{
+    (void)read_facts(facts, path);
+}
+
 void
 artifact_read(struct artifact *artifact, const char *path)
 {
-    *artifact = (struct artifact){0};
-    int fd = open_regular(path, &artifact->bytes);
     struct elf_facts facts;
-    elf_facts_read(&facts, fd);
-    close(fd);
-    refuse_strangers(path, &facts);
+    *artifact = (struct artifact){0};
+    file_mark(path, &artifact->mark);
+    artifact->bytes = read_facts(&facts, path);
     artifact->kind = facts.archive ? ARTIFACT_ARCHIVE : ARTIFACT_SHARED;
     artifact->build_id = facts.build_id;
     artifact->machine = need_copy(elf_own_machine());

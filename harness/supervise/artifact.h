@@ -7,8 +7,22 @@
 #define SUPERVISE_ARTIFACT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "text.h"
+
+/* What a file cannot keep when it is replaced or written to. */
+struct file_mark {
+    dev_t device;
+    ino_t inode;
+    off_t bytes;
+    struct timespec written, changed;
+};
+/* False with errno when there is no such file. */
+bool file_mark(const char *path, struct file_mark *mark);
+bool file_mark_same(const struct file_mark *left,
+                    const struct file_mark *right);
 
 enum artifact_kind { ARTIFACT_SHARED, ARTIFACT_ARCHIVE };
 
@@ -17,6 +31,7 @@ struct artifact {
     char *name; /* the last part of path */
     enum artifact_kind kind;
     char sha256[65];
+    struct file_mark mark; /* taken before anything was read */
     unsigned long long bytes;
     char *build_id;   /* hexadecimal; NULL when it has none */
     char *machine;    /* "x86-64" */
@@ -36,13 +51,23 @@ struct artifact {
  */
 void artifact_read(struct artifact *artifact, const char *path);
 
+/*
+ * What artifact_read needs of any library, gusset's or not: quits with
+ * EXIT_USAGE as it does. The strings in facts are the caller's.
+ */
+struct elf_facts;
+void artifact_facts(struct elf_facts *facts, const char *path);
+
 /* "shared" or "static". */
 const char *artifact_kind_word(const struct artifact *artifact);
 
 /* SHA-256 of a file, in hexadecimal. False with errno when unreadable. */
 bool file_sha256(const char *path, char hex[65]);
 
-/* True when the file is still byte for byte the one that was read. */
+/*
+ * True when the file is still byte for byte the one that was read, and was not
+ * another in between: it was neither replaced nor written to.
+ */
 bool artifact_unchanged(const struct artifact *artifact);
 
 #endif /* SUPERVISE_ARTIFACT_H */

@@ -34,6 +34,7 @@ static const struct {
     {"rlimit", "resource limit"},
     {"live_bytes", "live bytes"},
     {"mapped_bytes", "mapped bytes"},
+    {"pending", "pending signals"},
 };
 
 static bool

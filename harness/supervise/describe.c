@@ -22,7 +22,8 @@ read_all(const struct options *options, struct manifest *manifest)
 static int
 done(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout))
+    bool wrong = ferror(stdout) != 0;
+    if (fflush(stdout) != 0 || wrong)
         quit(EXIT_INCONCLUSIVE, "cannot write standard output: %s",
              strerror(errno));
     return EXIT_CONFORMING;

@@ -84,8 +84,11 @@ read_symbols(struct elf_facts *facts, Elf *elf, Elf_Data *data,
         unsigned binding = GELF_ST_BIND(symbol.st_info);
         unsigned visibility = GELF_ST_VISIBILITY(symbol.st_other);
         if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL ||
-            visibility == STV_HIDDEN || visibility == STV_INTERNAL ||
-            strncmp(name, "gusset_", 7) != 0)
+            visibility == STV_HIDDEN || visibility == STV_INTERNAL)
+            continue;
+        if (strcmp(name, "gte_register") == 0)
+            facts->test_engine = true;
+        if (strncmp(name, "gusset_", 7) != 0)
             continue;
         struct text clean = {0};
         text_add_clean(&clean, name, strlen(name));

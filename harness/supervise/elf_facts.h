@@ -22,6 +22,7 @@ struct elf_facts {
     char *build_id;         /* or NULL */
     const char *libc;       /* "glibc", "musl", "unknown" */
     struct strings exports; /* visible global gusset_ names, each once */
+    bool test_engine;       /* has a visible global gte_register */
 };
 
 /* Never fails: what cannot be read is said in facts->error. */

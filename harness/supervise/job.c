@@ -15,6 +15,7 @@
 #include "leftovers.h"
 #include "page.h"
 #include "processes.h"
+#include "same_file.h"
 #include "spawn.h"
 
 enum {
@@ -91,16 +92,29 @@ execute(struct job *job, const struct plan *plan)
                     job->page_path,
                     "--seed",
                     seed,
-                    "--level",
-                    (char *)plan->level,
+                    "--effort",
+                    (char *)plan->effort,
                     "--timeout-scale",
                     scale,
                     NULL,
                     NULL,
+                    NULL,
+                    NULL,
+                    NULL,
+                    NULL,
                     NULL};
+    char **next = argv + 11;
     if (subject->has_artifact) {
-        argv[11] = "--impl";
-        argv[12] = subject->artifact.path;
+        *next++ = "--impl";
+        *next++ = subject->artifact.path;
+    }
+    if (plan->claims->path != NULL) {
+        *next++ = "--claims";
+        *next++ = plan->claims->path;
+    }
+    if (subject->test_engine != NULL) {
+        *next++ = "--test-engine";
+        *next++ = subject->test_engine->path;
     }
     struct strings environment =
         spawn_environment(job->token, info->dies_by != 0);
@@ -131,7 +145,7 @@ job_start(struct job *job, const struct plan *plan, struct item *item,
         execute(job, plan);
     job->ended_ns = now_ns();
     job->patience_ns =
-        (uint64_t)((double)item->info->timeout_ms * 1e6 * plan->timeout_scale);
+        (uint64_t)((double)item->info->timeout_ms * 1e6 * plan->hang_scale);
     job->deadline_ns = job->ended_ns + job->patience_ns;
 }
 
@@ -253,15 +267,6 @@ bounded_stacks(struct text *stacks)
     return text_take(&text);
 }
 
-/* Only a shared object is mapped as the file it is. */
-static const char *
-shared_build_id(const struct subject *subject)
-{
-    return subject->has_artifact && subject->artifact.kind == ARTIFACT_SHARED
-               ? subject->artifact.build_id
-               : NULL;
-}
-
 static void
 release(struct job *job)
 {
@@ -281,8 +286,8 @@ release(struct job *job)
 }
 
 void
-job_finish(struct job *job, const pid_t *active, size_t count,
-           struct result *result)
+job_finish(struct job *job, const struct plan *plan, const pid_t *active,
+           size_t count, struct result *result)
 {
     static struct conform_page page;
     struct text leftovers = {0};
@@ -298,6 +303,8 @@ job_finish(struct job *job, const pid_t *active, size_t count,
         result->output = output_clean(&job->output);
     if (job->timed_out)
         result->stacks = bounded_stacks(&job->stacks);
+    const char *build_id =
+        subject_build_id(job->item->subject, plan->manifest, job->item->info);
     struct observation seen = {
         .info = job->item->info,
         .not_started = job->not_started,
@@ -309,8 +316,11 @@ job_finish(struct job *job, const pid_t *active, size_t count,
         .page_trouble = job->not_started ? NULL : read_page(job, &page),
         .leftovers = job->timed_out ? "" : text_get(&leftovers),
         .output = result->output ? result->output : "",
-        .build_id = shared_build_id(job->item->subject)};
+        .build_id = build_id};
     judge(&seen, result);
+    same_file_note(job->item->subject, build_id, result);
+    if (same_file_case(job->item->info))
+        same_file_check(job->item->subject, result);
     text_free(&leftovers);
     release(job);
 }

@@ -64,7 +64,7 @@ bool job_over(const struct job *job);
  * Ends what the job left behind, judges and fills in result. active[count]:
  * the children that belong to other jobs. Frees all that the job holds.
  */
-void job_finish(struct job *job, const pid_t *active, size_t count,
-                struct result *result);
+void job_finish(struct job *job, const struct plan *plan, const pid_t *active,
+                size_t count, struct result *result);
 
 #endif /* SUPERVISE_JOB_H */

@@ -21,7 +21,7 @@ struct observation {
     const char *page_trouble;        /* why the page cannot be read, or NULL */
     const char *leftovers; /* processes it left, one a line; "" for none */
     const char *output;    /* what it wrote, cleaned */
-    const char *build_id;  /* of the shared object it must load, or NULL */
+    const char *build_id;  /* of the image it must run, or NULL */
 };
 
 /*

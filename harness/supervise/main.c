@@ -14,9 +14,12 @@ int
 main(int argc, char **argv)
 {
     static struct options options;
-    /* A reader that goes away is a report that could not be written. */
-    signal(SIGPIPE, SIG_IGN);
     options_read(&options, argc, argv);
+    /* A reader that goes away is a report that could not be written; where
+     * nothing is judged it has read enough, and that ends the program. */
+    bool judges =
+        options.command == COMMAND_RUN || options.command == COMMAND_SELF;
+    signal(SIGPIPE, judges ? SIG_IGN : SIG_DFL);
     if (sodium_init() < 0)
         quit(EXIT_OUR_BUG, "libsodium does not start");
     switch (options.command) {

@@ -76,7 +76,8 @@ tags_member(const json_t *line)
     } known[] = {{"alone", CASE_ALONE},
                  {"sleeps", CASE_SLEEPS},
                  {"cold", CASE_COLD},
-                 {"no-census", CASE_NO_CENSUS}};
+                 {"no-census", CASE_NO_CENSUS},
+                 {"once", CASE_ONCE}};
     struct strings names = {0};
     unsigned tags = 0;
     words_member(line, "tags", &names);
@@ -96,6 +97,15 @@ refuse_line(const struct case_program *program, const char *what,
     text_add_clean(&clean, bytes, len < 120 ? len : 120);
     quit(EXIT_OUR_BUG, "%s --list: %s: %s", program->path, what,
          text_get(&clean));
+}
+
+/* "PROGRAM (FILE:LINE)", as far as it is known. */
+static char *
+place_of(const struct case_info *info)
+{
+    return info->file == NULL ? need_copy(info->program->path)
+                              : need_format("%s (%s:%d)", info->program->path,
+                                            info->file, info->line);
 }
 
 static void
@@ -128,9 +138,12 @@ read_case(struct manifest *manifest, const struct case_program *program,
     info.dies_by = signal_member(line, "dies_by");
     long long timeout = number_member(line, "timeout_ms");
     info.timeout_ms = timeout > 0 ? (unsigned)timeout : CASE_TIMEOUT_MS;
-    if (manifest_find(manifest, info.id) != NULL)
-        quit(EXIT_OUR_BUG, "two cases are called %s (in %s and %s)", info.id,
-             manifest_find(manifest, info.id)->program->path, program->path);
+    if (manifest_find(manifest, info.id) != NULL) {
+        char *first = place_of(manifest_find(manifest, info.id));
+        char *second = place_of(&info);
+        quit(EXIT_OUR_BUG, "two cases are called %s (in %s and in %s)", info.id,
+             first, second);
+    }
     manifest->cases = need_more(manifest->cases, manifest->count + 1,
                                 sizeof *manifest->cases);
     manifest->cases[manifest->count++] = info;
@@ -186,6 +199,16 @@ manifest_read(struct manifest *manifest, const struct strings *programs)
         manifest->program_count++;
         ask(manifest, program);
     }
+}
+
+size_t
+case_base(const struct case_info *info)
+{
+    size_t len = strlen(info->id);
+    size_t cut = info->transport ? strlen(info->transport) + 1 : 0;
+    bool ends = cut > 0 && len > cut && info->id[len - cut] == '@' &&
+                strcmp(info->id + len - cut + 1, info->transport) == 0;
+    return ends ? len - cut : len;
 }
 
 const struct case_info *

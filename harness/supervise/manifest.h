@@ -15,6 +15,7 @@
 #define CASE_SLEEPS 2u
 #define CASE_COLD 4u
 #define CASE_NO_CENSUS 8u
+#define CASE_ONCE 16u /* judges gusset.h, whatever the artifacts */
 
 struct case_program {
     char *path;
@@ -46,6 +47,8 @@ struct manifest {
  * missing, fails, says something else than cases, or two cases share an id.
  */
 void manifest_read(struct manifest *manifest, const struct strings *programs);
+/* How many bytes of the id come before its transport. */
+size_t case_base(const struct case_info *info);
 const struct case_info *manifest_find(const struct manifest *manifest,
                                       const char *id);
 

@@ -37,8 +37,10 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 enum option_key {
     KEY_IMPL = 256,
+    KEY_TEST_ENGINE,
     KEY_PROGRAM,
     KEY_NO_DEFAULTS,
+    KEY_HEADER,
     KEY_FILTER,
     KEY_EXCLUDE,
     KEY_JOBS,
@@ -47,7 +49,12 @@ enum option_key {
     KEY_REPEAT,
     KEY_SCALE,
     KEY_STRICT,
+    KEY_NO_SELF_TEST,
     KEY_LEVEL,
+    KEY_EFFORT,
+    KEY_VERBOSE,
+    KEY_PROOFS,
+    KEY_CLAIMS,
     KEY_WAIVE,
     KEY_OUT,
     KEY_FORMAT,
@@ -63,6 +70,10 @@ static const struct {
 } table[] = {
     {"impl", "FILE", KEY_IMPL, ON_RUN,
      "the .so or .a to judge; may be given again"},
+    {"header", "FILE", KEY_HEADER, ON_RUN,
+     "the gusset.h to judge (default: this release's)"},
+    {"test-engine", "FILE", KEY_TEST_ENGINE, ON_RUN,
+     "the .so or .a that offers gte_register; once for each kind of --impl"},
     {"filter", "GLOB|CLAUSE", KEY_FILTER, ON_RUN | ON_LIST,
      "only cases whose id matches, or that judge the clause"},
     {"exclude", "GLOB|CLAUSE", KEY_EXCLUDE, ON_RUN | ON_LIST, "not these"},
@@ -76,10 +87,19 @@ static const struct {
      "multiply all patience by X"},
     {"strict", NULL, KEY_STRICT, ON_RUN,
      "a SHOULD that is not met is not conforming either"},
-    {"level", "core|nightly", KEY_LEVEL, ON_RUN,
-     "how often the cases repeat what they try (default core)"},
+    {"no-self-test", NULL, KEY_NO_SELF_TEST, ON_RUN,
+     "trust the supervisor unseen: the run can refuse, never certify"},
+    {"level", "core|hardened|certified", KEY_LEVEL, ON_RUN | ON_LIST,
+     "which clauses are asked for (default hardened)"},
+    {"effort", "normal|nightly", KEY_EFFORT, ON_RUN,
+     "how often the cases repeat what they try (default normal)"},
+    {"claims", "FILE", KEY_CLAIMS, ON_RUN,
+     "what the implementation declares of itself; each claim is probed"},
     {"waive", "FILE", KEY_WAIVE, ON_RUN,
-     "failures to report only: lines of GLOB|CLAUSE YYYY-MM-DD REASON"},
+     "failures that somebody answers for until a date: a JSON file"},
+    {"proofs", "FILE", KEY_PROOFS, ON_RUN,
+     "one more table of kills: lines of CASE, a tab, MUTANT ..."},
+    {"verbose", NULL, KEY_VERBOSE, ON_RUN, "name what does not count, too"},
     {"out", "DIR", KEY_OUT, ON_RUN | ON_SELF,
      "folder of the reports (default build/conformance)"},
     {"format", "pretty|tap|jsonl", KEY_FORMAT, ON_RUN | ON_LIST,
@@ -170,19 +190,58 @@ format(const char *value)
 }
 
 static const char *
+effort(const char *value)
+{
+    if (strcmp(value, "normal") != 0 && strcmp(value, "nightly") != 0)
+        quit(EXIT_USAGE, "--effort %s: must be normal or nightly", value);
+    return value;
+}
+
+static enum level
 level(const char *value)
 {
-    if (strcmp(value, "core") != 0 && strcmp(value, "nightly") != 0)
-        quit(EXIT_USAGE, "--level %s: must be core or nightly", value);
+    enum level level = LEVEL_HARDENED;
+    if (!level_read(value, &level))
+        quit(EXIT_USAGE, "--level %s: must be core, hardened or certified",
+             value);
+    return level;
+}
+
+static const char *
+filled(const char *option, const char *value)
+{
+    if (value[0] == '\0')
+        quit(EXIT_USAGE, "--%s: the value is empty", option);
     return value;
 }
 
 static void
 nonempty(const char *option, const char *value, struct strings *list)
 {
-    if (value[0] == '\0')
-        quit(EXIT_USAGE, "--%s: the value is empty", option);
-    strings_add(list, value);
+    strings_add(list, filled(option, value));
+}
+
+/* What is said, and what does not count. */
+static void
+apply_report(struct options *options, int key, const char *value)
+{
+    switch (key) {
+    case KEY_WAIVE:
+        options->waive = filled("waive", value);
+        break;
+    case KEY_PROOFS:
+        nonempty("proofs", value, &options->proofs);
+        break;
+    case KEY_VERBOSE:
+        options->verbose = true;
+        break;
+    case KEY_OUT:
+        options->out = filled("out", value);
+        break;
+    default:
+        options->format = format(value);
+        break;
+    }
 }
 
 static void
@@ -192,11 +251,17 @@ apply(struct options *options, int key, const char *value)
     case KEY_IMPL:
         nonempty("impl", value, &options->impls);
         break;
+    case KEY_TEST_ENGINE:
+        nonempty("test-engine", value, &options->test_engines);
+        break;
     case KEY_PROGRAM:
         nonempty("program", value, &options->programs);
         break;
     case KEY_NO_DEFAULTS:
         options->default_programs = false;
+        break;
+    case KEY_HEADER:
+        options->header = filled("header", value);
         break;
     case KEY_FILTER:
         nonempty("filter", value, &options->filters);
@@ -219,22 +284,23 @@ apply(struct options *options, int key, const char *value)
     case KEY_SCALE:
         options->timeout_scale = scale(value);
         break;
+    case KEY_NO_SELF_TEST:
+        options->no_self_test = true;
+        break;
     case KEY_STRICT:
         options->strict = true;
         break;
     case KEY_LEVEL:
         options->level = level(value);
         break;
-    case KEY_WAIVE:
-        options->waive = value;
+    case KEY_EFFORT:
+        options->effort = effort(value);
         break;
-    case KEY_OUT:
-        if (value[0] == '\0')
-            quit(EXIT_USAGE, "--out: the value is empty");
-        options->out = value;
+    case KEY_CLAIMS:
+        options->claims = value;
         break;
     default:
-        options->format = format(value);
+        apply_report(options, key, value);
         break;
     }
 }
@@ -306,7 +372,8 @@ options_read(struct options *options, int argc, char **argv)
                                 .jobs = cores > 0 ? (unsigned)cores : 1,
                                 .repeat = 1,
                                 .timeout_scale = 1.0,
-                                .level = "core",
+                                .level = LEVEL_HARDENED,
+                                .effort = "normal",
                                 .out = "build/conformance",
                                 .seed = draw_seed()};
     if (argc < 2)

@@ -8,6 +8,8 @@
 
 #include "clauses.h"
 #include "exit_codes.h"
+#include "proofs.h"
+#include "same_file.h"
 
 /* A glob on the id, or on the id without its transport, or a clause. */
 static bool
@@ -16,30 +18,37 @@ matches(const char *pattern, const struct case_info *info)
     if (strings_have(&info->clauses, pattern) ||
         fnmatch(pattern, info->id, 0) == 0)
         return true;
-    if (info->transport == NULL)
-        return false;
-    size_t len = strlen(info->id), cut = strlen(info->transport);
-    if (len <= cut + 1 || strcmp(info->id + len - cut, info->transport) != 0)
-        return false;
     char *bare = need_copy(info->id);
-    bare[len - cut - 1] = '\0';
+    bare[case_base(info)] = '\0';
     bool same = fnmatch(pattern, bare, 0) == 0;
     free(bare);
     return same;
 }
 
-/* Sets chosen[i] to `value` for each match; quits when there is none. */
+/*
+ * Sets chosen[i] to `value` for each match that the level runs; quits when
+ * there is none.
+ */
 static void
-mark(const struct manifest *manifest, const char *option, const char *pattern,
-     bool value, bool *chosen)
+mark(const struct manifest *manifest, enum level level, const char *option,
+     const char *pattern, bool value, bool *chosen)
 {
-    size_t found = 0;
+    size_t found = 0, beyond = 0;
     for (size_t i = 0; i < manifest->count; i++) {
         if (!matches(pattern, &manifest->cases[i]))
             continue;
+        if (!level_runs(level, &manifest->cases[i])) {
+            beyond++;
+            continue;
+        }
         chosen[i] = value;
         found++;
     }
+    if (found == 0 && beyond > 0)
+        quit(EXIT_NOTHING_SELECTED,
+             "%s %s selects only what level %s leaves "
+             "out",
+             option, pattern, level_word(level));
     if (found == 0)
         quit(EXIT_NOTHING_SELECTED, "%s %s selects no case%s", option, pattern,
              clause_find(pattern) ? ": the clause is in the contract, no case "
@@ -52,12 +61,16 @@ plan_select(const struct manifest *manifest, const struct options *options,
             bool *chosen)
 {
     size_t left = 0;
+    enum level level = options->level;
     for (size_t i = 0; i < manifest->count; i++)
-        chosen[i] = options->filters.count == 0;
+        chosen[i] = options->filters.count == 0 &&
+                    level_runs(level, &manifest->cases[i]);
     for (size_t i = 0; i < options->filters.count; i++)
-        mark(manifest, "--filter", options->filters.items[i], true, chosen);
+        mark(manifest, level, "--filter", options->filters.items[i], true,
+             chosen);
     for (size_t i = 0; i < options->excludes.count; i++)
-        mark(manifest, "--exclude", options->excludes.items[i], false, chosen);
+        mark(manifest, level, "--exclude", options->excludes.items[i], false,
+             chosen);
     for (size_t i = 0; i < manifest->count; i++)
         left += chosen[i];
     if (left == 0)
@@ -69,14 +82,36 @@ hash_plan(struct plan *plan)
 {
     struct text text = {0};
     unsigned char hash[crypto_hash_sha256_BYTES];
-    text_add(&text, "rounds %u\nlevel %s\n", plan->rounds, plan->level);
+    text_add(&text, "rounds %u\neffort %s\nlevel %s\n", plan->rounds,
+             plan->effort, level_word(plan->level));
     for (size_t i = 0; i < plan->subject_count; i++)
-        text_add(&text, "subject %s\n", plan->subjects[i].artifact.sha256);
+        text_add(&text, "subject %s\n",
+                 plan->subjects[i].is_header
+                     ? plan->subjects[i].header_sha256
+                     : plan->subjects[i].artifact.sha256);
+    for (size_t i = 0; i < plan->subject_count; i++) {
+        if (plan->subjects[i].test_engine != NULL)
+            text_add(&text, "test-engine %s\n",
+                     plan->subjects[i].test_engine->sha256);
+    }
+    if (plan->claims->path != NULL)
+        text_add(&text, "claims %s\n", plan->claims->sha256);
     for (size_t i = 0; i < plan->count; i++)
         text_add(&text, "case %s\n", plan->items[i].info->id);
     crypto_hash_sha256(hash, (const unsigned char *)text_get(&text), text.len);
     sodium_bin2hex(plan->hash, sizeof plan->hash, hash, sizeof hash);
     text_free(&text);
+}
+
+/*
+ * A nightly case repeats itself up to a hundred times as often, and all that
+ * is most of its time; the patience inside the case is the same.
+ */
+static double
+hang_scale(const struct options *options)
+{
+    bool nightly = strcmp(options->effort, "nightly") == 0;
+    return options->timeout_scale * (nightly ? NIGHTLY_HANG_SCALE : 1);
 }
 
 /* splitmix64: any seed gives a good sequence, also 0. */
@@ -100,12 +135,24 @@ shuffle(size_t *order, size_t count, uint64_t *state)
     }
 }
 
-/* Appends the items whose tags under `mask` are `tags`. */
+/* The parts of a round, in their order. */
+enum turn { TURN_SLEEPS, TURN_WORKS, TURN_ALONE, TURN_LAST };
+
+static enum turn
+turn_of(const struct case_info *info)
+{
+    if (same_file_case(info))
+        return TURN_LAST;
+    if (info->tags & CASE_ALONE)
+        return TURN_ALONE;
+    return info->tags & CASE_SLEEPS ? TURN_SLEEPS : TURN_WORKS;
+}
+
 static size_t
-append(const struct plan *plan, size_t at, unsigned mask, unsigned tags)
+append(const struct plan *plan, size_t at, enum turn turn)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        if ((plan->items[i].info->tags & mask) == tags)
+        if (turn_of(plan->items[i].info) == turn)
             plan->order[at++] = i;
     }
     return at;
@@ -113,7 +160,8 @@ append(const struct plan *plan, size_t at, unsigned mask, unsigned tags)
 
 /*
  * Those that sleep start first: they cost no core, and the run ends sooner
- * when they are not the last to begin.
+ * when they are not the last to begin. What asks whether the artifact is still
+ * the same file comes when all others are through.
  */
 static void
 put_in_order(struct plan *plan, bool shuffled)
@@ -124,45 +172,42 @@ put_in_order(struct plan *plan, bool shuffled)
         need_memory(plan->count * (size_t)plan->rounds, sizeof(size_t));
     for (unsigned round = 0; round < plan->rounds; round++) {
         size_t from = at;
-        at = append(plan, at, CASE_ALONE | CASE_SLEEPS, CASE_SLEEPS);
-        at = append(plan, at, CASE_ALONE | CASE_SLEEPS, 0);
+        at = append(plan, at, TURN_SLEEPS);
+        at = append(plan, at, TURN_WORKS);
         if (shuffled)
             shuffle(plan->order + from, at - from, &state);
     }
     plan->together = at;
     for (unsigned round = 0; round < plan->rounds; round++) {
         size_t from = at;
-        at = append(plan, at, CASE_ALONE, CASE_ALONE);
+        at = append(plan, at, TURN_ALONE);
         if (shuffled)
             shuffle(plan->order + from, at - from, &state);
+        at = append(plan, at, TURN_LAST);
     }
-}
-
-static const struct waiver *
-find_waiver(const struct waivers *waivers, const struct case_info *info)
-{
-    for (size_t i = 0; waivers != NULL && i < waivers->count; i++) {
-        if (!waivers->items[i].expired &&
-            matches(waivers->items[i].pattern, info))
-            return &waivers->items[i];
-    }
-    return NULL;
 }
 
 void
 plan_make(struct plan *plan, const struct manifest *manifest,
           const bool *chosen, struct subject *subjects, size_t subject_count,
-          const struct options *options, const struct waivers *waivers)
+          const struct options *options, const struct waivers *waivers,
+          const struct claims *claims)
 {
+    static const struct claims silent;
     *plan = (struct plan){.manifest = manifest,
                           .subjects = subjects,
                           .subject_count = subject_count,
                           .rounds = options->repeat,
                           .seed = options->seed,
                           .timeout_scale = options->timeout_scale,
+                          .hang_scale = hang_scale(options),
                           .level = options->level,
+                          .effort = options->effort,
                           .waivers = waivers,
-                          .complete_manifest = true};
+                          .claims = claims != NULL ? claims : &silent,
+                          .complete_manifest = true,
+                          .filtered = options->filters.count > 0 ||
+                                      options->excludes.count > 0};
     plan->items =
         need_memory(manifest->count * subject_count, sizeof *plan->items);
     for (size_t i = 0; i < subject_count; i++) {
@@ -172,32 +217,59 @@ plan_make(struct plan *plan, const struct manifest *manifest,
                 plan->complete_manifest = false;
                 continue;
             }
-            plan->items[plan->count++] =
-                (struct item){.info = info,
-                              .subject = &subjects[i],
-                              .waiver = find_waiver(waivers, info),
-                              .binds = options->strict ||
-                                       clause_binds(info->clauses.items[0])};
+            plan->cases += i == 0;
+            if (subjects[i].is_header != ((info->tags & CASE_ONCE) != 0))
+                continue;
+            plan->items[plan->count++] = (struct item){
+                .info = info,
+                .subject = &subjects[i],
+                .proven = proofs_have(info),
+                .binds = options->strict || claims_probe(info, NULL) ||
+                         clause_binds(info->clauses.items[0])};
         }
     }
     hash_plan(plan);
     put_in_order(plan, options->shuffle);
 }
 
+/* The waiver for a verdict of the item, or NULL. */
+static const struct waiver *
+waiver_of(const struct plan *plan, const struct item *item,
+          enum verdict verdict)
+{
+    return waivers_find(plan->waivers, item->info->clauses.items[0], verdict);
+}
+
 /* Over all rounds: one word when they agree or never pass, else FLAKY. */
 static enum verdict
-settle(const struct item *item)
+settle(const struct plan *plan, struct item *item)
 {
     enum verdict verdict = item->shown.verdict;
     if (item->counts[verdict] != item->done && item->counts[VERDICT_PASS] > 0)
         return VERDICT_FLAKY;
-    return verdict_against(verdict) && item->waiver ? VERDICT_WAIVED : verdict;
+    if (!verdict_against(verdict))
+        return verdict;
+    item->waiver = waiver_of(plan, item, verdict);
+    return item->waiver ? VERDICT_WAIVED : verdict;
+}
+
+/* How much a result has to say beside others of the same item. */
+static int
+weight(const struct plan *plan, const struct item *item, enum verdict verdict)
+{
+    if (verdict == VERDICT_PASS)
+        return 0;
+    return verdict_against(verdict) && waiver_of(plan, item, verdict) == NULL
+               ? 2
+               : 1;
 }
 
 void
 plan_book(struct plan *plan, struct item *item, struct result *result)
 {
-    bool keep = item->done == 0 || item->shown.verdict == VERDICT_PASS;
+    bool keep = item->done == 0 || item->shown.verdict == VERDICT_PASS ||
+                weight(plan, item, result->verdict) >
+                    weight(plan, item, item->shown.verdict);
     item->counts[result->verdict]++;
     item->done++;
     item->seconds += result->seconds;
@@ -209,52 +281,7 @@ plan_book(struct plan *plan, struct item *item, struct result *result)
     }
     *result = (struct result){0};
     if (item->done == plan->rounds)
-        item->verdict = settle(item);
-}
-
-static bool
-fits_a_case(const struct plan *plan, const struct waiver *waiver)
-{
-    for (size_t i = 0; i < plan->manifest->count; i++) {
-        if (matches(waiver->pattern, &plan->manifest->cases[i]))
-            return true;
-    }
-    return false;
-}
-
-/* True when cases of the waiver ran, and each of them passed. */
-static bool
-not_needed(const struct plan *plan, const struct waiver *waiver)
-{
-    size_t passed = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct item *item = &plan->items[i];
-        if (item->waiver != waiver || item->done != plan->rounds)
-            continue;
-        if (item->verdict != VERDICT_PASS)
-            return false;
-        passed++;
-    }
-    return passed > 0;
-}
-
-void
-plan_waiver_trouble(const struct plan *plan, struct text *trouble)
-{
-    for (size_t i = 0; plan->waivers != NULL && i < plan->waivers->count; i++) {
-        const struct waiver *waiver = &plan->waivers->items[i];
-        const char *what = NULL;
-        if (waiver->expired)
-            what = "has expired";
-        else if (!fits_a_case(plan, waiver))
-            what = "fits no case";
-        else if (not_needed(plan, waiver))
-            what = "is not needed any more, all its cases pass";
-        if (what != NULL)
-            text_add(trouble, "%s:%d: the waiver for %s (until %s) %s\n",
-                     plan->waivers->path, waiver->line, waiver->pattern,
-                     waiver->until, what);
-    }
+        item->verdict = settle(plan, item);
 }
 
 size_t

@@ -6,6 +6,7 @@
 #ifndef SUPERVISE_PLAN_H
 #define SUPERVISE_PLAN_H
 
+#include "claims.h"
 #include "options.h"
 #include "result.h"
 #include "subject.h"
@@ -15,8 +16,10 @@
 struct item {
     const struct case_info *info;
     struct subject *subject;
-    const struct waiver *waiver; /* that answers for a failure, or NULL */
-    bool binds;                  /* false: a SHOULD or MAY, and not --strict */
+    const struct waiver *waiver; /* of a WAIVED item, when it is settled */
+    bool proven;                 /* it has found a seeded fault */
+    bool binds;                  /* false: a SHOULD or MAY, not --strict, and
+                                  * not what the implementation claims */
     unsigned done;               /* rounds that have a result */
     unsigned counts[VERDICT_COUNT];
     double seconds;       /* of all rounds together */
@@ -24,19 +27,27 @@ struct item {
     enum verdict verdict; /* of all rounds, when done is `rounds` */
 };
 
+/* What --effort nightly multiplies the timeout of a case by. */
+#define NIGHTLY_HANG_SCALE 30
+
 struct plan {
     const struct manifest *manifest;
     struct subject *subjects;
     size_t subject_count;
     struct item *items;
     size_t count;
+    size_t cases; /* that were chosen; items of one case: `once` or a subject */
     unsigned rounds;
     uint64_t seed; /* round r uses seed + r */
     double timeout_scale;
-    const char *level;
+    double hang_scale; /* of a case's timeout_ms; more for a nightly run */
+    enum level level;
+    const char *effort;
     const struct waivers *waivers; /* or NULL */
-    bool complete_manifest;        /* nothing was filtered out */
-    char hash[65];                 /* of subjects, case ids, rounds and level */
+    const struct claims *claims;   /* of all subjects; may hold no file */
+    bool complete_manifest;        /* nothing was left out */
+    bool filtered;                 /* by --filter or --exclude */
+    char hash[65]; /* of subjects, cases, rounds, effort, level */
     /* Numbers of items in running order, `rounds` times `count`: first all
      * that may run beside others, then those that run alone. */
     size_t *order;
@@ -44,25 +55,22 @@ struct plan {
 };
 
 /*
- * Marks the cases that the filters choose in chosen[manifest->count]. Quits
- * with EXIT_NOTHING_SELECTED when a filter or exclude selects nothing.
+ * Marks the cases that level and filters choose in chosen[manifest->count].
+ * Quits with EXIT_NOTHING_SELECTED when a filter or exclude selects nothing.
  */
 void plan_select(const struct manifest *manifest, const struct options *options,
                  bool *chosen);
 
-/* Builds the plan; subjects and waivers stay the caller's. */
+/* Builds the plan; subjects, waivers and claims stay the caller's. */
 void plan_make(struct plan *plan, const struct manifest *manifest,
                const bool *chosen, struct subject *subjects,
                size_t subject_count, const struct options *options,
-               const struct waivers *waivers);
+               const struct waivers *waivers, const struct claims *claims);
 
 /*
- * Adds a line for each waiver that is expired, fits no case of the manifest,
- * or whose cases ran and all passed.
+ * Books a result, which the plan then owns, and settles the verdict and the
+ * waiver of an item that has them all.
  */
-void plan_waiver_trouble(const struct plan *plan, struct text *trouble);
-
-/* Books a result, which the plan then owns, and settles the item's verdict. */
 void plan_book(struct plan *plan, struct item *item, struct result *result);
 
 /* Items that have fewer results than rounds. */

@@ -2,55 +2,22 @@
 #include "run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exit_codes.h"
 #include "leftovers.h"
 #include "parts.h"
+#include "proofs.h"
 #include "report/report.h"
 #include "schedule.h"
 #include "selftest.h"
-
-/* Two runs that write the same reports would mix them. */
-static void
-lock_folder(const char *folder)
-{
-    char *path = need_format("%s/.lock", folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        quit(EXIT_USAGE, "--out %s: %s", folder, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        quit(EXIT_USAGE, "--out %s: another run writes its reports there",
-             folder);
-    free(path);
-}
-
-/* The folder of the pages: gone again when the run is over. */
-static char *
-make_work(const char *folder)
-{
-    char *path = need_format("%s/work-%ld", folder, (long)getpid());
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        quit(EXIT_USAGE, "--out %s: %s", folder, strerror(errno));
-    char *whole = realpath(path, NULL);
-    if (whole == NULL)
-        quit(EXIT_USAGE, "--out %s: %s", folder, strerror(errno));
-    free(path);
-    return whole;
-}
-
-static void
-remove_work(char *folder)
-{
-    rmdir(folder);
-    free(folder);
-}
+#include "test_engine.h"
+#include "waived.h"
+#include "work.h"
 
 /* The files to judge: those given, or both forms of the reference. */
 static void
@@ -72,6 +39,18 @@ name_subjects(const struct options *options, struct strings *paths)
     }
 }
 
+/* The reference speaks for itself, another implementation by --claims only. */
+static void
+read_claims(const struct options *options, struct claims *claims)
+{
+    char *beside = part_path("lib/libgusset.claims.json");
+    const char *path = options->claims;
+    if (path == NULL && options->impls.count == 0)
+        path = beside;
+    claims_read(claims, path);
+    free(beside);
+}
+
 /* A file may be called anything; in a report its name stays in its line. */
 static const char *
 label_of(const char *name)
@@ -89,7 +68,7 @@ label_of(const char *name)
 static struct subject *
 read_subjects(const struct strings *paths)
 {
-    struct subject *subjects = need_memory(paths->count, sizeof *subjects);
+    struct subject *subjects = need_memory(paths->count + 1, sizeof *subjects);
     for (size_t i = 0; i < paths->count; i++) {
         subjects[i].has_artifact = true;
         artifact_read(&subjects[i].artifact, paths->items[i]);
@@ -107,6 +86,32 @@ read_subjects(const struct strings *paths)
         }
     }
     return subjects;
+}
+
+/*
+ * The header is a subject of its own, judged once whatever the artifacts; an
+ * artifact that no chosen case judges is none of the run. There is room for
+ * one more subject. Returns how many there are now.
+ */
+static size_t
+add_header(struct subject *subjects, size_t count,
+           const struct manifest *manifest, const bool *chosen,
+           const struct options *options)
+{
+    bool once = false, others = false;
+    for (size_t i = 0; i < manifest->count; i++) {
+        bool is_once = (manifest->cases[i].tags & CASE_ONCE) != 0;
+        once = once || (chosen[i] && is_once);
+        others = others || (chosen[i] && !is_once);
+    }
+    if (options->header != NULL && !once)
+        quit(EXIT_NOTHING_SELECTED, "--header %s: no chosen case judges it",
+             options->header);
+    if (!others)
+        count = 0;
+    if (once)
+        subject_header(&subjects[count++], options->header);
+    return count;
 }
 
 static void
@@ -137,6 +142,11 @@ static void
 trust_ourselves(const struct options *options, const char *work,
                 struct selftest *selftest)
 {
+    if (options->no_self_test) {
+        *selftest = (struct selftest){.passed = true};
+        text_add(&selftest->line, "left out, by --no-self-test");
+        return;
+    }
     selftest_run(selftest, options, work, false);
     if (selftest->interrupted != 0) {
         rmdir(work);
@@ -212,7 +222,7 @@ judge_plan(struct plan *plan, const struct options *options, const char *work,
                      plan->subjects[i].artifact.path);
     }
     struct text trouble = {0};
-    plan_waiver_trouble(plan, &trouble);
+    waived_troubles(plan, &trouble);
     if (trouble.len > 0) {
         fputs(text_get(&trouble), stderr);
         complain("waivers have to be put right");
@@ -222,6 +232,11 @@ judge_plan(struct plan *plan, const struct options *options, const char *work,
     text_free(&trouble);
     if ((report.lost || !written) && code == EXIT_CONFORMING)
         code = EXIT_INCONCLUSIVE;
+    if (options->no_self_test && code == EXIT_CONFORMING) {
+        complain("inconclusive: without its self-test this run can refuse, "
+                 "not certify");
+        code = EXIT_INCONCLUSIVE;
+    }
     summary_free(&summary);
     text_free(&schedule.strays);
     return code;
@@ -235,27 +250,69 @@ run_command(const struct options *options)
     struct selftest selftest;
     struct plan plan;
     struct waivers waivers = {0};
+    struct claims claims;
+    read_claims(options, &claims);
     if (options->waive != NULL)
         waivers_read(&waivers, options->waive);
+    for (size_t i = 0; i < options->proofs.count; i++)
+        proofs_read(options->proofs.items[i]);
     name_subjects(options, &paths);
     struct subject *subjects = read_subjects(&paths);
+    test_engines_read(&options->test_engines, subjects, paths.count);
     part_programs(options, &programs);
     manifest_read(&manifest, &programs);
     bool *chosen = need_memory(manifest.count, sizeof *chosen);
     plan_select(&manifest, options, chosen);
+    size_t count =
+        add_header(subjects, paths.count, &manifest, chosen, options);
     report_folder(options->out);
-    lock_folder(options->out);
+    work_lock(options->out);
     leftovers_adopt();
-    char *work = make_work(options->out);
+    char *work = work_make(options->out);
     trust_ourselves(options, work, &selftest);
-    link_subjects(subjects, paths.count, &manifest, chosen, options->out);
-    plan_make(&plan, &manifest, chosen, subjects, paths.count, options,
-              &waivers);
+    link_subjects(subjects, count, &manifest, chosen, options->out);
+    plan_make(&plan, &manifest, chosen, subjects, count, options, &waivers,
+              &claims);
     int code = judge_plan(&plan, options, work, text_get(&selftest.line));
     plan_free(&plan);
-    remove_work(work);
+    work_remove(work);
     free(chosen);
     return code;
+}
+
+/*
+ * A proof of a case that is not there proves nothing any more. False when the
+ * case programs are not there to be asked.
+ */
+static bool
+check_proofs(const struct options *options, struct selftest *selftest)
+{
+    struct strings programs = {0};
+    struct manifest manifest;
+    struct text unknown = {0};
+    part_programs(options, &programs);
+    for (size_t i = 0; i < programs.count; i++) {
+        if (access(programs.items[i], X_OK) == 0)
+            continue;
+        text_add(&selftest->detail, "SKIP   table of kills: %s: %s\n",
+                 programs.items[i], strerror(errno));
+        return false;
+    }
+    manifest_read(&manifest, &programs);
+    size_t count = proofs_unknown(&manifest, &unknown);
+    if (count == 0)
+        text_add(&selftest->detail,
+                 "right  table of kills: every case in it exists\n");
+    else
+        text_add(&selftest->detail,
+                 "WRONG  docs/data/kills.tsv proves %zu case%s that no "
+                 "program has:\n%s",
+                 count, count == 1 ? "" : "s", text_get(&unknown));
+    selftest->right += count == 0;
+    selftest->wrong += count != 0;
+    selftest->passed = selftest->passed && count == 0;
+    text_free(&unknown);
+    return true;
 }
 
 int
@@ -263,14 +320,15 @@ self_command(const struct options *options)
 {
     struct selftest selftest;
     report_folder(options->out);
-    lock_folder(options->out);
+    work_lock(options->out);
     leftovers_adopt();
-    char *work = make_work(options->out);
+    char *work = work_make(options->out);
     selftest_run(&selftest, options, work, true);
-    remove_work(work);
+    work_remove(work);
+    bool looked = selftest.interrupted == 0 && check_proofs(options, &selftest);
     fputs(text_get(&selftest.detail), stdout);
-    printf("self-test %s\n%zu passed, %zu failed, 0 skipped\n",
-           text_get(&selftest.line), selftest.right, selftest.wrong);
+    printf("self-test %s\n%zu passed, %zu failed, %d skipped\n",
+           text_get(&selftest.line), selftest.right, selftest.wrong, !looked);
     if (fflush(stdout) != 0)
         quit(EXIT_INCONCLUSIVE, "cannot write standard output: %s",
              strerror(errno));

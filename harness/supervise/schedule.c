@@ -147,7 +147,7 @@ finish_one(struct loop *loop, struct job *job)
     struct item *item = job->item;
     struct result result;
     size_t count = list_active(loop, job);
-    job_finish(job, loop->active, count, &result);
+    job_finish(job, schedule->plan, loop->active, count, &result);
     if (sleeps(item))
         loop->sleeping--;
     else

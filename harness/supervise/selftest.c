@@ -125,7 +125,7 @@ static bool
 run_plan(struct check *check, const bool *chosen, struct subject *subject,
          const struct options *options, const char *folder, bool flaky)
 {
-    plan_make(&check->plan, &check->manifest, chosen, subject, 1, options,
+    plan_make(&check->plan, &check->manifest, chosen, subject, 1, options, NULL,
               NULL);
     struct schedule schedule = {.plan = &check->plan,
                                 .jobs = options->jobs,
@@ -201,7 +201,7 @@ selftest_run(struct selftest *selftest, const struct options *options,
     own.repeat = 1;
     own.strict = true;
     own.shuffle = false;
-    own.level = "core";
+    own.effort = "normal";
     own.timeout_scale =
         options->timeout_scale < 1.0 ? 1.0 : options->timeout_scale;
     check.options = &own;

@@ -2,6 +2,7 @@
 #include "subject.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_facts.h"
 #include "exit_codes.h"
 #include "spawn.h"
 
@@ -16,7 +18,7 @@ enum { LINK_TIMEOUT_MS = 120000 };
 
 /* The inputs of one link, in the order of the command line. */
 struct parts {
-    char *object, *linked, *absent, *flags_file;
+    char *object, *linked, *bundled, *absent, *flags_file;
     char *flags;
 };
 
@@ -47,6 +49,8 @@ find_parts(struct parts *parts, const struct case_program *program)
     if (access(parts->object, R_OK) != 0)
         return false;
     parts->linked = need_format("%.*s/../lib/subject_linked.o", folder, from);
+    parts->bundled =
+        need_format("%.*s/../lib/libconform_test_engine.a", folder, from);
     parts->absent =
         need_format("%.*s/../lib/libconform_engine_absent.a", folder, from);
     parts->flags_file =
@@ -96,31 +100,78 @@ add_words(struct strings *list, const char *words)
     free(copy);
 }
 
-static void
-run_linker(struct strings *command, const char *artifact)
+/* True when it links; what the linker says goes to output. */
+static bool
+links(struct strings *command, struct text *output, bool *timed_out)
 {
-    struct text output = {0}, said = {0};
-    bool timed_out = false;
     strings_add(command, "");
     free(command->items[--command->count]);
     command->items[command->count] = NULL;
-    int status = spawn_capture(command->items, LINK_TIMEOUT_MS, &output,
-                               &output, &timed_out);
+    int status = spawn_capture(command->items, LINK_TIMEOUT_MS, output, output,
+                               timed_out);
     if (status == -1)
         quit(EXIT_OUR_BUG, "cannot run the compiler %s: %s", command->items[0],
              strerror(errno));
-    if (status == 0)
+    return status == 0;
+}
+
+/* An archive is not to blame for a test engine that does not fit it. */
+static bool
+links_without(const struct strings *command, const char *left_out)
+{
+    struct strings others = {0};
+    struct text output = {0};
+    bool timed_out = false;
+    for (size_t i = 0; i < command->count; i++) {
+        if (strcmp(command->items[i], left_out) != 0)
+            strings_add(&others, command->items[i]);
+    }
+    return links(&others, &output, &timed_out);
+}
+
+static void
+run_linker(struct strings *command, const struct subject *subject)
+{
+    struct text output = {0}, said = {0};
+    bool timed_out = false;
+    int code = EXIT_NOT_CONFORMING;
+    if (links(command, &output, &timed_out))
         return;
     text_add_clean(&said, text_get(&output), output.len);
-    complain("%s: not conforming: does not link into a program; the linker "
-             "says:",
-             artifact);
+    if (subject->test_engine != NULL && !timed_out &&
+        links_without(command, subject->test_engine->path)) {
+        code = EXIT_USAGE;
+        complain("--test-engine %s: %s does not link with it, and does "
+                 "without; the linker says:",
+                 subject->test_engine->path, subject->label);
+    } else {
+        complain("%s: not conforming: does not link into a program; the "
+                 "linker says:",
+                 subject->artifact.path);
+    }
     for (const char *at = text_get(&said); *at != '\0';) {
         const char *end = strchrnul(at, '\n');
         fprintf(stderr, "| %.*s\n", (int)(end - at), at);
         at = *end ? end + 1 : end;
     }
-    exit(timed_out ? EXIT_INCONCLUSIVE : EXIT_NOT_CONFORMING);
+    exit(timed_out ? EXIT_INCONCLUSIVE : code);
+}
+
+/* What the program is now, to be told from what it may become. */
+static void
+mark_linked(struct linked *linked, const char *path)
+{
+    struct elf_facts facts = {0};
+    linked->path = path;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || !file_mark(path, &linked->mark) ||
+        !file_sha256(path, linked->sha256))
+        quit(EXIT_INCONCLUSIVE, "cannot read the linked program %s: %s", path,
+             strerror(errno));
+    elf_facts_read(&facts, fd);
+    close(fd);
+    linked->build_id = facts.build_id;
+    strings_free(&facts.exports);
 }
 
 static const char *
@@ -134,10 +185,16 @@ link_program(struct subject *subject, const struct case_program *program,
     add_words(&command, cc && cc[0] ? cc : "cc");
     strings_add(&command, parts->object);
     strings_add(&command, parts->linked);
+    /* The first gte_register counts, and it may call what comes later. */
+    if (subject->test_engine != NULL)
+        strings_add(&command, subject->test_engine->path);
     strings_add(&command, subject->artifact.path);
+    if (access(parts->bundled, R_OK) == 0)
+        strings_add(&command, parts->bundled);
     if (access(parts->absent, R_OK) == 0)
         strings_add(&command, parts->absent);
     add_words(&command, parts->flags);
+    strings_add(&command, "-Wl,--build-id");
     hash_inputs(&command, &subject->artifact, hex);
     char *target = need_format("%s/%s-%.16s", cache, program->name, hex);
     char *fresh = need_format("%s.%ld", target, (long)getpid());
@@ -150,7 +207,7 @@ link_program(struct subject *subject, const struct case_program *program,
     strings_add(&command, "-o");
     strings_add(&command, fresh);
     if (access(target, X_OK) != 0) {
-        run_linker(&command, subject->artifact.path);
+        run_linker(&command, subject);
         if (rename(fresh, target) != 0)
             quit(EXIT_INCONCLUSIVE, "cannot keep the linked program %s: %s",
                  target, strerror(errno));
@@ -167,16 +224,61 @@ subject_prepare(struct subject *subject, const struct manifest *manifest,
 {
     subject->programs =
         need_memory(manifest->program_count, sizeof *subject->programs);
+    subject->linked =
+        need_memory(manifest->program_count, sizeof *subject->linked);
+    subject->program_count = manifest->program_count;
     for (size_t i = 0; i < manifest->program_count; i++) {
         const struct case_program *program = &manifest->programs[i];
         struct parts parts = {0};
         subject->programs[i] = program->path;
         if (subject->has_artifact && needed[i] &&
             subject->artifact.kind == ARTIFACT_ARCHIVE &&
-            find_parts(&parts, program))
+            find_parts(&parts, program)) {
             subject->programs[i] =
                 link_program(subject, program, &parts, cache);
+            mark_linked(&subject->linked[i], subject->programs[i]);
+        }
     }
+}
+
+void
+subject_header(struct subject *subject, const char *path)
+{
+    *subject = (struct subject){.label = "gusset.h", .is_header = true};
+    unsetenv("CONFORM_HEADER");
+    if (path == NULL)
+        return;
+    struct stat st;
+    subject->header = realpath(path, NULL);
+    if (subject->header == NULL || stat(subject->header, &st) != 0)
+        quit(EXIT_USAGE, "--header %s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_size == 0)
+        quit(EXIT_USAGE, "--header %s: %s", path,
+             S_ISREG(st.st_mode) ? "is empty" : "is not a regular file");
+    if (!file_sha256(subject->header, subject->header_sha256))
+        quit(EXIT_USAGE, "--header %s: %s", path, strerror(errno));
+    setenv("CONFORM_HEADER", subject->header, 1);
+}
+
+bool
+subject_header_unchanged(const struct subject *subject)
+{
+    char now[65];
+    return subject->header == NULL ||
+           (file_sha256(subject->header, now) &&
+            strcmp(now, subject->header_sha256) == 0);
+}
+
+/* Only a shared object is mapped as the file it is. */
+const char *
+subject_build_id(const struct subject *subject, const struct manifest *manifest,
+                 const struct case_info *info)
+{
+    if (!subject->has_artifact)
+        return NULL;
+    return subject->artifact.kind == ARTIFACT_SHARED
+               ? subject->artifact.build_id
+               : subject->linked[info->program - manifest->programs].build_id;
 }
 
 const char *

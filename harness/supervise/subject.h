@@ -9,26 +9,64 @@
 #include "artifact.h"
 #include "manifest.h"
 
+/* A file of --test-engine. */
+struct test_engine {
+    char *path; /* absolute */
+    enum artifact_kind kind;
+    char sha256[65];
+};
+
+/* A program that holds the archive; all zero: none was linked. */
+struct linked {
+    const char *path;
+    char *build_id; /* or NULL */
+    char sha256[65];
+    struct file_mark mark;
+};
+
 struct subject {
     struct artifact artifact;
     bool has_artifact; /* false for the self-test, which needs none */
     const char *label; /* "libgusset.so", for reports */
     const char *given; /* the path to name in commands; NULL: no --impl */
+    const struct test_engine *test_engine; /* of --test-engine, or NULL */
     /* For each program of the manifest the file to execute. */
     const char **programs;
-    char *link_line; /* how the archive was linked, or NULL */
+    struct linked *linked;
+    size_t program_count; /* of both */
+    /* The header's own turn: cases of the tag `once`, and no artifact. */
+    bool is_header;
+    const char *header;     /* absolute; NULL: the one built into the cases */
+    char header_sha256[65]; /* empty without a file */
+    char *link_line;        /* how the archive was linked, or NULL */
+    size_t images;  /* that cases said they ran, and that could be compared */
+    char *stranger; /* the first that was another, in words, or NULL */
 };
 
 /*
  * Links an archive into each program that has link parts beside it: cc -o
- * CACHE/NAME-HASH LIB/NAME.o LIB/subject_linked.o IMPL.a
- * LIB/libconform_engine_absent.a FLAGS, with FLAGS from
- * LIB/conform-link.flags; LIB is ../lib seen from the program. Cached by the
- * hash of all inputs. needed[i] tells whether program i runs at all. Quits
+ * CACHE/NAME-HASH LIB/NAME.o LIB/subject_linked.o [TEST-ENGINE.a] IMPL.a
+ * LIB/libconform_test_engine.a LIB/libconform_engine_absent.a FLAGS, with FLAGS
+ * from LIB/conform-link.flags; LIB is ../lib seen from the program. Cached by
+ * the hash of all inputs. needed[i] tells whether program i runs at all. Quits
  * with EXIT_NOT_CONFORMING and the linker's words when it does not link.
  */
 void subject_prepare(struct subject *subject, const struct manifest *manifest,
                      const bool *needed, const char *cache);
+
+/*
+ * Makes the subject of the cases that judge gusset.h: the file at `path`, or
+ * NULL for the one built into the case programs. They find it in the
+ * environment, CONFORM_HEADER. Quits with EXIT_USAGE when it cannot be read.
+ */
+void subject_header(struct subject *subject, const char *path);
+/* False when the file is another by now. */
+bool subject_header_unchanged(const struct subject *subject);
+
+/* The build id of the image that a case must run, or NULL: unknown. */
+const char *subject_build_id(const struct subject *subject,
+                             const struct manifest *manifest,
+                             const struct case_info *info);
 
 /* The program to execute for a case. */
 const char *subject_program(const struct subject *subject,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "exit_codes.h"
+#include "reach.h"
 
 enum standing
 item_standing(const struct plan *plan, const struct item *item)
@@ -11,7 +12,7 @@ item_standing(const struct plan *plan, const struct item *item)
     if (item->done != plan->rounds)
         return STANDING_NOT_RUN;
     if (item->verdict == VERDICT_PASS)
-        return STANDING_PASSED;
+        return item->proven ? STANDING_PASSED : STANDING_SKIPPED;
     if (verdict_unclear(item->verdict))
         return STANDING_FAILED;
     if (verdict_against(item->verdict) && item->binds)
@@ -30,6 +31,7 @@ count_item(struct tally *tally, const struct plan *plan,
         return;
     tally->verdicts[item->verdict]++;
     tally->unclear += verdict_unclear(item->verdict);
+    tally->unproven += item->verdict == VERDICT_PASS && !item->proven;
     if (verdict_against(item->verdict)) {
         tally->against += item->binds;
         tally->advisory += !item->binds;
@@ -64,8 +66,12 @@ subject_code(const struct summary *summary, const struct plan *plan, size_t i)
     if (tally->against > 0 || exports_wrong(&plan->subjects[i]))
         return EXIT_NOT_CONFORMING;
     /* A run in which nothing was judged has shown nothing. */
+    size_t spoke = tally->standings[STANDING_PASSED] + tally->advisory;
+    /* Who asks for one case may have it unproven; a whole run may not. */
+    if (plan->filtered || !plan->subjects[i].has_artifact)
+        spoke += tally->unproven;
     if (tally->unclear > 0 || tally->standings[STANDING_NOT_RUN] > 0 ||
-        tally->standings[STANDING_PASSED] + tally->advisory == 0)
+        spoke == 0 || reach_bar(plan->level) != NULL)
         return EXIT_INCONCLUSIVE;
     return EXIT_CONFORMING;
 }
@@ -81,8 +87,10 @@ summary_make(struct summary *summary, const struct plan *plan, bool lost)
     summary->changed =
         need_memory(plan->subject_count, sizeof *summary->changed);
     for (size_t i = 0; i < plan->subject_count; i++)
-        summary->changed[i] = plan->subjects[i].has_artifact &&
-                              !artifact_unchanged(&plan->subjects[i].artifact);
+        summary->changed[i] =
+            (plan->subjects[i].has_artifact &&
+             !artifact_unchanged(&plan->subjects[i].artifact)) ||
+            !subject_header_unchanged(&plan->subjects[i]);
     count_all(summary, plan);
     for (int i = 2; i >= 0; i--) {
         for (size_t j = 0; j < plan->subject_count; j++) {
@@ -127,6 +135,9 @@ tally_add(const struct tally *tally, struct text *text)
             continue;
         text_add(text, "%s%zu %s", between, tally->verdicts[i],
                  verdict_word((enum verdict)i));
+        if (i == VERDICT_PASS && tally->unproven > 0)
+            text_add(text, " (%zu of them unproven, not counted)",
+                     tally->unproven);
         between = ", ";
     }
     if (tally->advisory > 0)

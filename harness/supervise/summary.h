@@ -12,7 +12,8 @@
 enum standing {
     STANDING_PASSED,
     STANDING_FAILED,  /* also BROKEN and FLAKY: nothing green about them */
-    STANDING_SKIPPED, /* SKIP, OUT-OF-REACH, WAIVED, a SHOULD not met */
+    STANDING_SKIPPED, /* SKIP, OUT-OF-REACH, WAIVED, a SHOULD not met, and a
+                         PASS that is not proven */
     STANDING_NOT_RUN,
     STANDING_COUNT
 };
@@ -23,6 +24,7 @@ struct tally {
     size_t against;  /* items that make the subject not conforming */
     size_t unclear;  /* BROKEN and FLAKY */
     size_t advisory; /* a SHOULD or MAY that is not met */
+    size_t unproven; /* passes that nothing shows to be able to fail */
     size_t items;
 };
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "exit_codes.h"
 
@@ -174,6 +177,31 @@ text_take(struct text *text)
     char *bytes = text->bytes;
     *text = (struct text){0};
     return bytes;
+}
+
+bool
+text_read_file(struct text *text, const char *path)
+{
+    enum { BLOCK = 65536, MOST = 16 * 1024 * 1024 };
+    char block[BLOCK];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = 0;
+    while ((got = read(fd, block, sizeof block)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got > 0)
+            text_add_bytes(text, block, (size_t)got);
+        if (text->len > MOST)
+            errno = EFBIG;
+        if (got < 0 || text->len > MOST)
+            break;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    return got == 0;
 }
 
 void

@@ -39,6 +39,12 @@ void text_free(struct text *text);
 /* Hands the string over (caller frees) and leaves the text empty. */
 char *text_take(struct text *text);
 
+/*
+ * Adds what is in the file. False with errno when it cannot be read, or is
+ * larger than 16 MiB (EFBIG).
+ */
+bool text_read_file(struct text *text, const char *path);
+
 /* A list of strings it owns. All zero is the empty one. */
 struct strings {
     char **items;

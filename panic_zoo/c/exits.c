@@ -69,6 +69,9 @@ static void
 lose_a_worker(gse_handler handler, const char *what)
 {
     AllocStats before, after;
+    if (conform_claims("pthread_exit", "undefined"))
+        conform_out_of_reach("the claims file says pthread_exit = undefined: "
+                             "an engine must not end its thread");
     api.alloc_stats(&before);
     expect(gse_register_opcode(1, handler, NULL) == GSE_OK, "registration");
     struct host *host = host_open(POOL);
@@ -109,9 +112,11 @@ CONFORM_CASE(
            "and the pool shrinks for good.",
     .steps = "Pool 2, both workers in an engine that calls pthread_exit, two "
              "units in the queue; submit until the pool is whole.",
-    .expected = "Both tickets end as FFI_ERR or FFI_PANIC; two workers again; "
-                "the queued units are served; live_bytes back.",
-    .needs = "engine", .transports = CONFORM_BOTH)
+    .expected = "Claim replaced: both tickets end as FFI_ERR or FFI_PANIC; two "
+                "workers again; the queued units are served; live_bytes back. "
+                "Claim undefined: out of reach.",
+    .needs = "engine claim:pthread_exit", .transports = CONFORM_BOTH,
+    .mutant = "dead-worker-not-replaced")
 {
     lose_a_worker(leaves, "pthread_exit");
 }
@@ -123,7 +128,8 @@ CONFORM_CASE(
            "worker less.",
     .steps = "Pool 2, both workers in an engine that cancels its own thread, "
              "two units in the queue; submit until the pool is whole.",
-    .expected = "As after a pthread_exit.", .needs = "engine",
+    .expected = "As after a pthread_exit.",
+    .needs = "engine claim:pthread_exit", .mutant = "dead-worker-not-replaced",
     .transports = CONFORM_BOTH,
     .tags = CONFORM_NO_CENSUS) /* pthread_cancel installs a handler */
 {

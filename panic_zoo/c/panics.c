@@ -13,13 +13,11 @@
 enum {
     AT_DEPTH = 1,
     WITH_NUL,
-    INVALID,
     ONE_MEBIBYTE,
     EMPTY,
     NESTED,
     CAUGHT,
     WITHOUT_PLACE,
-    EXACTLY_LONG,
     AFTER_OUTPUT,
     VARIADIC
 };
@@ -79,8 +77,6 @@ engine(gse_call *call, void *user)
         return (int32_t)dig(400);
     case WITH_NUL:
         gse_panic_bytes("nul.c", 12, nul_text, sizeof nul_text - 1);
-    case INVALID:
-        gse_panic_bytes("invalid.c", 13, input + 1, len - 1);
     case ONE_MEBIBYTE:
         gse_panic_bytes("long.c", 14, long_text, sizeof long_text);
     case EMPTY:
@@ -93,8 +89,6 @@ engine(gse_call *call, void *user)
         return GSE_OK;
     case WITHOUT_PLACE:
         gse_panic_bytes(NULL, 0, "from nowhere", 12);
-    case EXACTLY_LONG:
-        gse_panic_bytes("exact.c", 16, long_text, get_u32le(input + 1));
     case AFTER_OUTPUT:
         gse_output_bytes(call, "never seen", 10);
         gse_output_buffer(call, 100000);
@@ -235,138 +229,7 @@ C_CASE(without_place, "i2.location-fresh.c-panic-without-place",
                               .placeless = true});
 }
 
-/* ---- Texts -------------------------------------------------------------- */
-
-struct repair {
-    const char *bytes;
-    const char *repaired;
-};
-
-#define R "\xef\xbf\xbd"
-
-/* One invalid sequence between valid characters: there is one way to read
- * these. */
-static const struct repair repairs[] = {
-    {"a\xff"
-     "b",
-     "a" R "b"},
-    {"a\x80"
-     "b",
-     "a" R "b"},
-    {"\xe2\x82"
-     "A",
-     R "A"}, /* a cut 3-byte character */
-    {"\xf0\x9f\x98"
-     "A",
-     R "A"}, /* a cut 4-byte character */
-    {"\xc3"
-     "A",
-     R "A"},                         /* a cut 2-byte character */
-    {"end \xe2\x82", "end " R},      /* cut by the end of the text */
-    {"end \xf0\x9f", "end " R},      /* the same, of 4 */
-    {"\xff", R},                     /* nothing else */
-    {"\xe2\x82\xac", "\xe2\x82\xac"} /* valid: unchanged */
-};
-
-/* Neighbouring invalid sequences, each the longest that could have begun a
- * character (the Unicode standard's substitution of maximal subparts). */
-static const struct repair subparts[] = {
-    {"\xff\xfe", R R},
-    {"\xc0\xaf", R R},             /* over-long: C0 begins nothing */
-    {"\xed\xa0\x80", R R R},       /* a surrogate */
-    {"\xf4\x90\x80\x80", R R R R}, /* above U+10FFFF */
-    {"\xe2\x82\xe2\x82\xac", R "\xe2\x82\xac"},
-    {"\xf0\x9f\xe2\x82"
-     "A",
-     R R "A"},
-    {"\xe0\x80\x80", R R R}, /* over-long */
-    {"\xf5\x80", R R}};
-
-static void
-expect_repaired(const struct repair *table, size_t count)
-{
-    expect(gse_register_opcode(OPCODE, engine, NULL) == GSE_OK,
-           "the engine registers");
-    for (size_t i = 0; i < count; i++) {
-        char input[64] = {INVALID};
-        char right[64] = "PANIC: ";
-        size_t len = strlen(table[i].bytes);
-        memcpy(input + 1, table[i].bytes, len);
-        strcat(right, table[i].repaired);
-        struct host *host = host_open(1);
-        CallHeader header = zoo_header(0, OPCODE);
-        struct outcome o = host_call_header(host, &header, input, len + 1);
-        expect_code(FFI_PANIC, o.code, "text %zu", i);
-        expect_bytes(right, strlen(right), o.msg, o.msg_len,
-                     "text %zu, repaired", i);
-        host_close(host);
-    }
-    gse_clear();
-}
-
-CONFORM_CASE(
-    invalid_utf8, .id = "i2.text-utf8.c-invalid",
-    .clauses = "i2.text-utf8 i2.contained",
-    .why = "Bytes that are no text reach a host whose strings must be.",
-    .steps = "A C engine panics with texts that hold one invalid or cut "
-             "UTF-8 sequence, in the middle, at the end, alone.",
-    .expected = "U+FFFD in place of each, every other byte unchanged.",
-    .mutant = "utf8-not-repaired", .needs = "engine",
-    .transports = CONFORM_BOTH)
-{
-    expect_repaired(repairs, sizeof repairs / sizeof repairs[0]);
-}
-
-CONFORM_CASE(invalid_subparts, .id = "i2.text-utf8.c-maximal-sequences",
-             .clauses = "i2.text-utf8",
-             .why =
-                 "Two implementations that count invalid sequences differently "
-                 "give two texts for one failure.",
-             .steps = "A C engine panics with neighbouring invalid sequences: "
-                      "over-long forms, surrogates, cut characters in a row.",
-             .expected = "One U+FFFD for each maximal subpart, as the Unicode "
-                         "standard counts them.",
-             .mutant = "utf8-not-repaired", .needs = "engine")
-{
-    expect_repaired(subparts, sizeof subparts / sizeof subparts[0]);
-}
-
-CONFORM_CASE(
-    text_edges, .id = "i2.text-capped.c-edges", .clauses = "i2.text-capped",
-    .why = "A cap that is off by the length of its own marker or prefix cuts "
-           "texts that fit.",
-    .steps = "Panic texts of 32 760 to 32 800 bytes.",
-    .expected = "Unchanged up to 32 761; whole or cut up to 32 768; cut "
-                "with the marker above.",
-    .needs = "engine", .mutant = "marker-missing")
-{
-    static const uint32_t lengths[] = {32760, 32761, 32762, 32768,
-                                       32769, 32783, 32784, 32800};
-    memset(long_text, 'z', sizeof long_text);
-    expect(gse_register_opcode(OPCODE, engine, NULL) == GSE_OK,
-           "the engine registers");
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        uint8_t input[5] = {EXACTLY_LONG};
-        put_u32le(input + 1, lengths[i]);
-        struct host *host = host_open(1);
-        CallHeader header = zoo_header(0, OPCODE);
-        struct outcome o = host_call_header(host, &header, input, 5);
-        host_close(host);
-        expect_code(FFI_PANIC, o.code, "a text of %u bytes", lengths[i]);
-        if (lengths[i] <= 32768 && o.msg_len == lengths[i] + 7) {
-            expect_bytes("PANIC: ", 7, o.msg, 7, "how it begins");
-            expect_bytes(long_text, lengths[i], o.msg + 7, lengths[i],
-                         "a text of %u bytes", lengths[i]);
-            continue;
-        }
-        expect(lengths[i] > 32761,
-               "a text of %u bytes arrives unchanged, in "
-               "%u, not %zu bytes",
-               lengths[i], lengths[i] + 7, o.msg_len);
-        zoo_expect_capped("PANIC: ", long_text, lengths[i], &o);
-    }
-    gse_clear();
-}
+/* ---- Places ------------------------------------------------------------- */
 
 CONFORM_CASE(
     vpanic, .id = "i2.location.c-given-place",
@@ -405,37 +268,5 @@ CONFORM_CASE(
             expect_u64(places[i].line, o.line, "line of %s", places[i].text);
         expect_u64_at_least(1, o.line, "line of %s", places[i].text);
     }
-    gse_clear();
-}
-
-CONFORM_CASE(
-    location_fresh, .id = "i2.location-fresh.c-after-another",
-    .clauses = "i2.location-fresh i2.pool-survives",
-    .why = "A worker that keeps the place of its last panic gives it to the "
-           "next panic that has none.",
-    .steps = "Pool 1, the gate closed: a panic with a place, then in the "
-             "queue one without; open the gate.",
-    .expected = "The first has its place, the second none.",
-    .mutant = "location-not-cleared", .needs = "engine",
-    .transports = CONFORM_BOTH)
-{
-    expect(gse_register_opcode(OPCODE, engine, NULL) == GSE_OK,
-           "the engine registers");
-    struct host *host = host_open(1);
-    CallHeader header = zoo_header(0, OPCODE);
-    zoo_gate_close();
-    uint64_t first = host_submit_header(host, &header, "\2", 1);
-    uint64_t second = host_submit_header(host, &header, "\10", 1);
-    zoo_gate_open();
-    host_wait(host, first);
-    host_wait(host, second);
-    struct outcome o = host_take(host, first);
-    expect_code(FFI_PANIC, o.code, "the panic with a place");
-    expect_text(TEXT_IS, "nul.c", o.file, o.file_len, "its file");
-    o = host_take(host, second);
-    expect_code(FFI_PANIC, o.code, "the panic without a place");
-    expect_text(TEXT_IS, "PANIC: from nowhere", o.msg, o.msg_len, "its text");
-    zoo_expect_no_place(&o, "the panic without a place");
-    host_close(host);
     gse_clear();
 }

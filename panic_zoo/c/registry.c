@@ -66,30 +66,7 @@ expect_none(struct host *host, uint32_t flags, uint32_t opcode,
 }
 
 CONFORM_CASE(
-    outranks, .id = "i2.engine-outranks-flag.mode-1",
-    .clauses = "i2.engine-outranks-flag",
-    .why = "A stray flag bit swaps the host's engine for one that panics on "
-           "demand.",
-    .steps = "Register a global engine; submit a mode 1 with flag bit 0 set "
-             "and clear, bit 1 set and clear; clear, and submit an echo with "
-             "bit 0.",
-    .expected = "The engine's own answer each time; after the clear the "
-                "diagnostic engine again.",
-    .needs = "engine", .transports = CONFORM_BOTH,
-    .mutant = "diagnostic-before-engine")
-{
-    struct host *host = host_open(1);
-    expect(gse_register_global(marked, &marks[0]) == GSE_OK, "registration");
-    for (uint32_t flags = 0; flags < 4; flags++)
-        expect_answer(host, flags, 0, 'a', "a registered engine, any flags");
-    gse_clear();
-    expect_none(host, 0, 0, "after the clear, flag bit 0 clear");
-    zoo_expect_healthy(host, "after the clear, flag bit 0 set");
-    host_close(host);
-}
-
-CONFORM_CASE(
-    opcode_engines, .id = "i2.opcode-closed.engines-do-not-matter",
+    opcode_engines, .id = "i2.opcode-closed.c-two-opcodes",
     .clauses = "i2.opcode-closed i2.closed-by-default",
     .why = "An opcode that falls back to another engine runs the wrong code.",
     .steps = "Engines for opcodes 1 and 2^32-1: opcode 0 with and without "
@@ -163,7 +140,7 @@ somebody_entered(void *argument)
 }
 
 CONFORM_CASE(
-    looked_up_late, .id = "i2.opcode-closed.looked-up-when-run",
+    looked_up_late, .id = "i2.opcode-closed.c-looked-up-when-run",
     .clauses = "i2.opcode-closed",
     .why = "An engine that is fixed at submit runs after it was removed.",
     .steps = "Pool 1 held at the gate by opcode 1: queue opcode 2 (not "
@@ -202,38 +179,6 @@ CONFORM_CASE(
                     cleared ? "was removed" : "was registered");
     }
     host_close(host);
-}
-
-CONFORM_CASE(
-    outlives_poison, .id = "i2.poison-per-handle.registry",
-    .clauses = "i2.poison-per-handle i2.engine-outranks-flag",
-    .why = "A registry that is tied to a handle dies with it.",
-    .steps = "Opcode 1 panics on handle A; opcode 2 runs on B; A is closed; "
-             "B again; clear; register again; a fresh handle.",
-    .expected = "B and the fresh handle are served; A stays poisoned.",
-    .needs = "engine", .transports = CONFORM_BOTH,
-    .mutant = "registry-locked-by-a-panic")
-{
-    expect(gse_register_opcode(1, panics, NULL) == GSE_OK, "opcode 1");
-    expect(gse_register_opcode(2, marked, &marks[0]) == GSE_OK, "opcode 2");
-    struct host *a = host_open(1);
-    struct host *b = host_open(1);
-    CallHeader header = zoo_header(0, 1);
-    struct outcome o = host_call_header(a, &header, NULL, 0);
-    expect_code(FFI_PANIC, o.code, "opcode 1 on A");
-    expect_answer(b, 0, 2, 'a', "opcode 2 on B after A's panic");
-    zoo_expect_poisoned(a, "A");
-    gse_clear();
-    expect_none(b, 0, 2, "opcode 2 after the clear");
-    expect(gse_register_opcode(2, marked, &marks[1]) == GSE_OK, "again");
-    expect_answer(b, 0, 2, 'b', "opcode 2 on B, registered again");
-    zoo_expect_poisoned(a, "A after the clear");
-    host_close(a);
-    struct host *fresh = host_open(1);
-    expect_answer(fresh, 0, 2, 'b', "opcode 2 on a fresh handle");
-    host_close(fresh);
-    host_close(b);
-    gse_clear();
 }
 
 /* ---- The pool's width, counted by a meeting ----------------------------- */

@@ -375,6 +375,7 @@ t_suite(void)
 {
     Suite *suite = suite_create("ring");
     TCase *tcase = t_case(suite, "ring");
+    TCase *threads = t_case(suite, "threads");
 
     tcase_add_test(tcase, capacity_is_a_power_of_two_for_every_pool);
     tcase_add_test(tcase, a_new_ring_is_as_the_reader_expects);
@@ -383,7 +384,7 @@ t_suite(void)
     tcase_add_test(tcase, waiting_is_paid_with_one_token);
     tcase_add_test(tcase, an_overflow_takes_no_token);
     tcase_add_test(tcase, nonsense_sequence_words_are_survived);
-    tcase_add_loop_test(tcase, many_writers_and_a_polling_reader, 0, 3);
-    tcase_add_loop_test(tcase, many_writers_and_a_parking_reader, 0, 3);
+    tcase_add_loop_test(threads, many_writers_and_a_polling_reader, 0, 3);
+    tcase_add_loop_test(threads, many_writers_and_a_parking_reader, 0, 3);
     return suite;
 }

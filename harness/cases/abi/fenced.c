@@ -87,7 +87,8 @@ CONFORM_CASE(status_refusal, .id = "i6.self-report-true.status-of-a-refusal",
                       "status of 48 fenced junk bytes, read at the contract's "
                       "offsets.",
              .expected = "code 1 at 0, the text at msg 8 and msg_len 16, file "
-                         "24, file_len 32 and line 40 zero.")
+                         "24, file_len 32 and line 40 zero.",
+             .mutant = "status-lengths-swapped")
 {
     struct host *host = host_open(1);
     uint8_t *raw = fenced(STATUS_BYTES);

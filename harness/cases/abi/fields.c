@@ -88,14 +88,14 @@ CONFORM_CASE(fields_cap, .id = "i6.fields.cap-and-null-arrays",
              .clauses = "i6.fields",
              .why = "A host with an older, shorter table, or with interest in "
                     "one of the two arrays, is overrun.",
-             .steps = "Call gusset_abi_fields with cap 0, 1, 16, 17, 20 and "
-                      "2^32-1, with both arrays, each alone and none; the "
+             .steps = "Call gusset_abi_fields with cap 0, 1, 16, 17, 18, 20 "
+                      "and 2^32-1, with both arrays, each alone and none; the "
                       "arrays end at an inaccessible page.",
              .expected = "17 each time; min(cap, 17) entries in each array "
                          "that is there, nothing else changed.",
              .mutant = "fields-ignore-cap")
 {
-    static const uint32_t caps[] = {0, 1, 16, 17, 20, UINT32_MAX};
+    static const uint32_t caps[] = {0, 1, 16, 17, 18, 20, UINT32_MAX};
     for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++)
         for (int arrays = 0; arrays < 4; arrays++)
             try_cap(caps[i], (arrays & 1) != 0, (arrays & 2) != 0);

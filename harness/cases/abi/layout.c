@@ -85,7 +85,8 @@ CONFORM_CASE(old_caller, .id = "i6.old-caller.flush-against-a-guard-page",
                     "read the version.",
              .steps = "Call gusset_abi_layout 3 times on 36 bytes that end at "
                       "an inaccessible page.",
-             .expected = "No fault; version 2 each time.")
+             .expected = "No fault; version 2 each time.",
+             .mutant = "layout-of-version-three")
 {
     uint8_t *block = conform_fence(LAYOUT_BYTES);
     for (int i = 0; i < 3; i++) {

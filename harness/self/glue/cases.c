@@ -4,15 +4,21 @@
  * and that its census sees each thing a subject could leave or change.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -254,4 +260,163 @@ GLUE(limit, "limit")
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur -= 1;
     setrlimit(RLIMIT_NOFILE, &files);
+}
+
+GLUE(handler_flags, "handler-flags")
+{
+    struct sigaction action = {.sa_handler = handle};
+    one_check();
+    sigaction(SIGUSR1, NULL, &action);
+    action.sa_flags |= SA_RESTART;
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+GLUE(handler_mask, "handler-mask")
+{
+    struct sigaction action;
+    one_check();
+    sigaction(SIGUSR1, NULL, &action);
+    sigaddset(&action.sa_mask, SIGHUP);
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+/* There before the census, so that the two above change no more than they
+ * say. */
+__attribute__((constructor)) static void
+handle_one_signal(void)
+{
+    struct sigaction action = {.sa_handler = handle};
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+GLUE(close_on_exec, "close-on-exec")
+{
+    one_check();
+    fcntl(STDIN_FILENO, F_SETFD, FD_CLOEXEC);
+}
+
+GLUE(timer_descriptor, "timer-descriptor")
+{
+    one_check();
+    if (timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) < 0)
+        conform_broken("timerfd_create: %s", strerror(errno));
+}
+
+GLUE(rounding, "rounding")
+{
+    one_check();
+    fesetround(FE_UPWARD);
+}
+
+GLUE(traps, "traps")
+{
+    one_check();
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_DIVBYZERO);
+}
+
+GLUE(niceness, "nice")
+{
+    one_check();
+    if (setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 1) != 0)
+        conform_broken("setpriority: %s", strerror(errno));
+}
+
+GLUE(policy, "scheduling-policy")
+{
+    struct sched_param parameters = {0};
+    one_check();
+    if (sched_setscheduler(0, SCHED_BATCH, &parameters) != 0)
+        conform_broken("sched_setscheduler: %s", strerror(errno));
+}
+
+GLUE(timer_slack, "timer-slack")
+{
+    one_check();
+    prctl(PR_SET_TIMERSLACK, 4711);
+}
+
+GLUE(pending, "pending-signal")
+{
+    sigset_t set, before;
+    one_check();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    raise(SIGUSR2);
+}
+
+GLUE(name, "process-name")
+{
+    one_check();
+    prctl(PR_SET_NAME, "renamed");
+}
+
+GLUE(dumpable, "dumpable")
+{
+    one_check();
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+GLUE(privileges, "no-new-privileges")
+{
+    one_check();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+GLUE(subreaper, "subreaper")
+{
+    one_check();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+GLUE(core_filter, "coredump-filter")
+{
+    one_check();
+    int fd = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "0x7f", 4) != 4)
+        conform_broken("coredump_filter: %s", strerror(errno));
+    close(fd);
+}
+
+/* What a call leaves on a thread of the host, which the census cannot see. */
+static void
+change_mask(void *unused)
+{
+    sigset_t set;
+    (void)unused;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void
+change_stack(void *unused)
+{
+    static char memory[65536];
+    stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    (void)unused;
+    sigaltstack(&stack, NULL);
+}
+
+static void
+change_rounding(void *unused)
+{
+    (void)unused;
+    fesetround(FE_DOWNWARD);
+}
+
+GLUE(thread_mask, "mask-of-a-thread")
+{
+    conform_thread_join(conform_thread_start(change_mask, NULL, 0));
+}
+
+GLUE(thread_stack, "altstack-of-a-thread")
+{
+    conform_thread_join(conform_thread_start(change_stack, NULL, 0));
+}
+
+GLUE(thread_rounding, "rounding-of-a-thread")
+{
+    conform_thread_join(conform_thread_start(change_rounding, NULL, 0));
 }

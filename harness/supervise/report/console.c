@@ -65,17 +65,32 @@ console_rerun(const struct plan *plan, const struct options *options,
               struct text *text)
 {
     text_add_shell(text, options->invoked_as);
-    if (!item->subject->has_artifact) {
+    if (!item->subject->has_artifact && !item->subject->is_header) {
         text_add(text, " self");
         return;
     }
-    text_add(text, " run --impl ");
-    text_add_shell(text, item->subject->artifact.path);
+    text_add(text, " run");
+    if (item->subject->has_artifact) {
+        text_add(text, " --impl ");
+        text_add_shell(text, item->subject->artifact.path);
+    }
+    if (item->subject->test_engine != NULL) {
+        text_add(text, " --test-engine ");
+        text_add_shell(text, item->subject->test_engine->path);
+    }
+    if (item->subject->header != NULL) {
+        text_add(text, " --header ");
+        text_add_shell(text, item->subject->header);
+    }
     text_add(text, " --filter ");
     text_add_shell(text, item->info->id);
     text_add(text, " --seed %llu", (unsigned long long)result->seed);
-    if (strcmp(plan->level, "core") != 0)
-        text_add(text, " --level %s", plan->level);
+    if (strcmp(plan->effort, "normal") != 0)
+        text_add(text, " --effort %s", plan->effort);
+    if (plan->claims->path != NULL) {
+        text_add(text, " --claims ");
+        text_add_shell(text, plan->claims->path);
+    }
     if (plan->timeout_scale != 1.0)
         text_add(text, " --timeout-scale %g", plan->timeout_scale);
     if (!options->default_programs)
@@ -166,8 +181,8 @@ console_block(const struct plan *plan, const struct options *options,
     text_free(&line);
 }
 
-static void
-clear_line(struct report *report)
+void
+console_clear(struct report *report)
 {
     if (report->line_open)
         fputs("\r\033[K", stdout);
@@ -194,6 +209,9 @@ console_open(struct report *report)
     for (size_t i = 0; i < plan->subject_count; i++) {
         const struct subject *subject = &plan->subjects[i];
         const struct artifact *artifact = &subject->artifact;
+        if (subject->header != NULL)
+            printf("subject   %s (header)\n          sha256 %s\n",
+                   subject->header, subject->header_sha256);
         if (!subject->has_artifact)
             continue;
         printf("subject   %s (%s, %s, libc %s)\n", artifact->path,
@@ -203,14 +221,14 @@ console_open(struct report *report)
             printf("          build id %s\n", artifact->build_id);
     }
     printf("plan      %zu results: %zu case%s", plan->count * plan->rounds,
-           plan->count / plan->subject_count,
-           plan->count == plan->subject_count ? "" : "s");
+           plan->cases, plan->cases == 1 ? "" : "s");
     if (plan->subject_count > 1)
         printf(" on %zu subjects", plan->subject_count);
     if (plan->rounds > 1)
         printf(", %u times", plan->rounds);
-    printf("; seed %llu, level %s, plan %.12s\n",
-           (unsigned long long)plan->seed, plan->level, plan->hash);
+    printf("; seed %llu, level %s, effort %s, plan %.12s\n",
+           (unsigned long long)plan->seed, level_word(plan->level),
+           plan->effort, plan->hash);
     fflush(stdout);
 }
 
@@ -227,18 +245,22 @@ console_result(struct report *report, const struct item *item,
                    plan->count * plan->rounds, report->bad);
         return;
     }
-    clear_line(report);
+    console_clear(report);
     const char *colour = colour_of(report, item, result->verdict);
     printf("%s%-12s%s %s", colour, verdict_word(result->verdict),
            colour[0] ? "\033[0m" : "", item->info->id);
     if (plan->subject_count > 1)
         printf(" [%s]", item->subject->label);
     printf(" %.3f s", result->seconds);
-    if (verdict_against(result->verdict) && item->waiver != NULL)
-        printf(" (waived until %s: %s)", item->waiver->until,
-               item->waiver->reason);
+    const struct waiver *waiver = waivers_find(
+        plan->waivers, item->info->clauses.items[0], result->verdict);
+    if (waiver != NULL)
+        printf(" (waived until %s by %s: %s, %s)", waiver->expires,
+               waiver->owner, waiver->reason, waiver->link);
     else if (verdict_against(result->verdict) && !item->binds)
         printf(" (a SHOULD, reported only)");
+    else if (passed && !item->proven && report->options->verbose)
+        printf(" (unproven, not counted)");
     if (!passed && !verdict_against(result->verdict) &&
         !verdict_unclear(result->verdict) && result->reason != NULL)
         printf(": %s", result->reason);
@@ -264,61 +286,4 @@ console_tick(struct report *report, size_t running)
            report->finished, plan->count * plan->rounds, running, report->bad);
     fflush(stdout);
     report->line_open = true;
-}
-
-/* Items that only all rounds together make FLAKY have had no line yet. */
-static void
-print_flaky(const struct report *report)
-{
-    const struct plan *plan = report->plan;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct item *item = &plan->items[i];
-        if (item->done != plan->rounds || item->verdict != VERDICT_FLAKY)
-            continue;
-        printf("%-12s %s [%s]:", verdict_word(item->verdict), item->info->id,
-               item->subject->label);
-        for (int j = 0; j < VERDICT_COUNT; j++) {
-            if (item->counts[j] > 0)
-                printf(" %u %s", item->counts[j],
-                       verdict_word((enum verdict)j));
-        }
-        putchar('\n');
-    }
-}
-
-void
-console_close(struct report *report, const struct summary *summary)
-{
-    const struct plan *plan = report->plan;
-    clear_line(report);
-    print_flaky(report);
-    for (size_t i = 0; i < plan->subject_count; i++) {
-        const struct subject *subject = &plan->subjects[i];
-        struct text names = {0};
-        text_add(&names, "%s (%s): %s: ", subject->label,
-                 artifact_kind_word(&subject->artifact),
-                 summary_word(summary, plan, i));
-        tally_add(&summary->subjects[i], &names);
-        if (subject->artifact.missing.count > 0) {
-            text_add(&names, "; lacks ");
-            strings_join(&subject->artifact.missing, ", ", &names);
-        }
-        if (subject->artifact.strays.count > 0) {
-            text_add(&names, "; exports beyond the 17: ");
-            strings_join(&subject->artifact.strays, ", ", &names);
-        }
-        if (!plan->complete_manifest)
-            text_add(&names, "; %zu of %zu cases were selected",
-                     plan->count / plan->subject_count, plan->manifest->count);
-        puts(text_get(&names));
-        text_free(&names);
-    }
-    printf("reports in %s\n", report->options->out);
-    printf("%zu passed, %zu failed, %zu skipped",
-           summary->total.standings[STANDING_PASSED],
-           summary->total.standings[STANDING_FAILED],
-           summary->total.standings[STANDING_SKIPPED]);
-    if (summary->total.standings[STANDING_NOT_RUN] > 0)
-        printf(", %zu not run", summary->total.standings[STANDING_NOT_RUN]);
-    putchar('\n');
 }

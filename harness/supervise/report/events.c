@@ -52,7 +52,8 @@ events_open(struct report *report)
     json_object_set_new(event, "results",
                         json_integer((json_int_t)(plan->count * plan->rounds)));
     json_object_set_new(event, "seed", json_integer((json_int_t)plan->seed));
-    json_object_set_new(event, "level", json_string(plan->level));
+    json_object_set_new(event, "level", json_string(level_word(plan->level)));
+    json_object_set_new(event, "effort", json_string(plan->effort));
     json_object_set_new(event, "rounds", json_integer(plan->rounds));
     json_object_set_new(event, "self_test", json_string(report->self_test));
     json_object_set_new(event, "subjects", subjects);

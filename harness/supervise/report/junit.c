@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../reach.h"
+#include "../waived.h"
 #include "report.h"
 
 /* Text or attribute value; also fit for texts that nobody cleaned yet. */
@@ -53,6 +55,31 @@ put_property(FILE *file, const char *name, const char *value)
 }
 
 static void
+put_number(FILE *file, const char *name, size_t value)
+{
+    char *words = need_format("%zu", value);
+    put_property(file, name, words);
+    free(words);
+}
+
+static void
+put_level(FILE *file, const struct plan *plan, const struct subject *subject)
+{
+    struct reach reach;
+    struct text line = {0};
+    put_property(file, "level", level_word(plan->level));
+    if (!subject->has_artifact)
+        return;
+    reach_make(&reach, plan, subject);
+    reach_line(&reach, plan, &line);
+    put_number(file, "level.required", reach.required);
+    put_number(file, "level.judged", reach.judged);
+    put_property(file, "level.line", text_get(&line));
+    text_free(&line);
+    reach_free(&reach);
+}
+
+static void
 put_outcome(FILE *file, const struct report *report, const struct item *item)
 {
     const struct plan *plan = report->plan;
@@ -60,7 +87,9 @@ put_outcome(FILE *file, const struct report *report, const struct item *item)
     const char *word = verdict_word(item->verdict);
     const char *reason = item->shown.reason ? item->shown.reason : word;
     if (standing == STANDING_SKIPPED) {
-        char *message = need_format("%s: %s", word, reason);
+        char *message = item->verdict == VERDICT_PASS
+                            ? need_copy("UNPROVEN: passed, not counted")
+                            : need_format("%s: %s", word, reason);
         fputs("   <skipped", file);
         put_attribute(file, "message", message);
         fputs("/>\n", file);
@@ -137,7 +166,13 @@ put_suite(FILE *file, const struct report *report,
     put_property(file, "sha256", subject->artifact.sha256);
     put_property(file, "seed", seed);
     put_property(file, "plan", plan->hash);
-    put_property(file, "level", plan->level);
+    put_property(file, "effort", plan->effort);
+    put_level(file, plan, subject);
+    put_number(file, "waivers", plan->waivers ? plan->waivers->count : 0);
+    put_number(file, "waived", waived_results(plan, NULL));
+    put_number(file, "unproven", summary->subjects[i].unproven);
+    if (subject->has_artifact)
+        claims_each(plan, i, put_property, file);
     fputs("  </properties>\n", file);
     for (size_t j = 0; j < plan->count; j++) {
         if (plan->items[j].subject == subject)

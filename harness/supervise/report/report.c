@@ -19,6 +19,25 @@ lose(struct report *report, const char *what, int error)
     report->lost = true;
 }
 
+/* The first folder that is not there and cannot be made tells why. */
+static void
+make_folder(const char *folder, const char *part)
+{
+    struct stat st;
+    if (mkdir(part, 0777) == 0)
+        return;
+    int error = errno;
+    if (stat(part, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return;
+        error = ENOTDIR;
+    }
+    if (strcmp(folder, part) == 0)
+        quit(EXIT_USAGE, "--out %s: %s", folder, strerror(error));
+    quit(EXIT_USAGE, "--out %s: cannot make %s: %s", folder, part,
+         strerror(error));
+}
+
 void
 report_folder(const char *folder)
 {
@@ -27,11 +46,10 @@ report_folder(const char *folder)
         if (*at != '/')
             continue;
         *at = '\0';
-        mkdir(path, 0777);
+        make_folder(folder, path);
         *at = '/';
     }
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        quit(EXIT_USAGE, "--out %s: %s", folder, strerror(errno));
+    make_folder(folder, path);
     free(path);
     char *probe = need_format("%s/.writable-%ld", folder, (long)getpid());
     int fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

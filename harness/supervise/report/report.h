@@ -53,7 +53,8 @@ void console_open(struct report *report);
 void console_result(struct report *report, const struct item *item,
                     const struct result *result);
 void console_tick(struct report *report, size_t running);
-void console_close(struct report *report, const struct summary *summary);
+/* Takes the unfinished progress line away. */
+void console_clear(struct report *report);
 /* All that is known of a result that did not pass, in lines, no colours. */
 void console_block(const struct plan *plan, const struct options *options,
                    const struct item *item, const struct result *result,
@@ -62,6 +63,9 @@ void console_block(const struct plan *plan, const struct options *options,
 void console_rerun(const struct plan *plan, const struct options *options,
                    const struct item *item, const struct result *result,
                    struct text *text);
+
+/* closing.c */
+void console_close(struct report *report, const struct summary *summary);
 
 /* events.c */
 void events_open(struct report *report);
@@ -75,6 +79,15 @@ json_t *results_case(const struct plan *plan, const struct options *options,
                      const struct item *item, const struct result *result);
 void results_write(FILE *file, const struct report *report,
                    const struct summary *summary);
+
+/* claims.c */
+void claims_console(const struct plan *plan);
+/* {KEY: {"declared": ..., "state": ...}} */
+json_t *claims_json(const struct plan *plan, size_t subject);
+/* Calls put with "claim.KEY" and "VALUE: STATE" for each key. */
+void claims_each(const struct plan *plan, size_t subject,
+                 void (*put)(FILE *file, const char *name, const char *value),
+                 FILE *file);
 
 /* tap.c */
 void tap_plan(FILE *file, const struct plan *plan);

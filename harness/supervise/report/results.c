@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "../clauses.h"
+#include "../reach.h"
+#include "../waived.h"
 #include "report.h"
 
 static void
@@ -62,6 +64,10 @@ results_subject(const struct subject *subject)
     const struct artifact *artifact = &subject->artifact;
     json_t *object = json_object();
     set_text(object, "name", subject->label);
+    if (subject->header != NULL) {
+        set_text(object, "path", subject->header);
+        set_text(object, "sha256", subject->header_sha256);
+    }
     if (!subject->has_artifact)
         return object;
     set_text(object, "path", artifact->path);
@@ -72,6 +78,10 @@ results_subject(const struct subject *subject)
     set_text(object, "build_id", artifact->build_id);
     set_text(object, "machine", artifact->machine);
     set_text(object, "libc", artifact->libc);
+    if (subject->test_engine != NULL) {
+        set_text(object, "test_engine", subject->test_engine->path);
+        set_text(object, "test_engine_sha256", subject->test_engine->sha256);
+    }
     json_object_set_new(object, "exports", list_json(&artifact->exports));
     json_object_set_new(object, "missing_exports",
                         list_json(&artifact->missing));
@@ -107,9 +117,14 @@ results_case(const struct plan *plan, const struct options *options,
     set_text(object, "reason", result->reason);
     json_object_set_new(object, "clauses", list_json(&item->info->clauses));
     json_object_set_new(object, "binds", json_boolean(item->binds));
-    if (item->waiver != NULL) {
-        set_text(object, "waived_until", item->waiver->until);
-        set_text(object, "waived_because", item->waiver->reason);
+    json_object_set_new(object, "proven", json_boolean(item->proven));
+    const struct waiver *waiver = waivers_find(
+        plan->waivers, item->info->clauses.items[0], result->verdict);
+    if (waiver != NULL) {
+        set_text(object, "waived_until", waiver->expires);
+        set_text(object, "waived_by", waiver->owner);
+        set_text(object, "waived_because", waiver->reason);
+        set_text(object, "waived_link", waiver->link);
     }
     set_check(object, result);
     json_object_set_new(object, "seed", json_integer((json_int_t)result->seed));
@@ -151,6 +166,69 @@ counts_json(const struct tally *tally)
     return object;
 }
 
+/* How far the level was reached; everything that was not, by name. */
+static json_t *
+level_json(const struct plan *plan, const struct subject *subject)
+{
+    json_t *object = json_object();
+    json_t *missed = json_array();
+    struct reach reach;
+    reach_make(&reach, plan, subject);
+    set_text(object, "name", level_word(plan->level));
+    set_text(object, "bar", reach_bar(plan->level));
+    json_object_set_new(object, "required",
+                        json_integer((json_int_t)reach.required));
+    json_object_set_new(object, "judged",
+                        json_integer((json_int_t)reach.judged));
+    for (size_t i = 0; i < reach.count; i++) {
+        const struct reach_clause *at = &reach.clauses[i];
+        json_t *one = json_object();
+        if (at->state == REACH_JUDGED) {
+            json_decref(one);
+            continue;
+        }
+        set_text(one, "clause", at->clause->id);
+        set_text(one, "demand", at->clause->level);
+        set_text(one, "state", reach_word(at->state));
+        set_text(one, "needs", at->need);
+        json_array_append_new(missed, one);
+    }
+    json_object_set_new(object, "not_judged", missed);
+    reach_free(&reach);
+    return object;
+}
+
+static json_t *
+waivers_json(const struct plan *plan)
+{
+    size_t count = plan->waivers ? plan->waivers->count : 0;
+    json_t *object = json_object();
+    json_t *items = json_array();
+    set_text(object, "file", plan->waivers ? plan->waivers->path : NULL);
+    json_object_set_new(object, "count", json_integer((json_int_t)count));
+    json_object_set_new(object, "results_waived",
+                        json_integer((json_int_t)waived_results(plan, NULL)));
+    for (size_t i = 0; i < count; i++) {
+        const struct waiver *waiver = &plan->waivers->items[i];
+        char *trouble = waived_trouble(plan, waiver);
+        json_t *one = json_object();
+        set_text(one, "clause", waiver->clause);
+        set_text(one, "kind", verdict_word(waiver->kind));
+        set_text(one, "owner", waiver->owner);
+        set_text(one, "reason", waiver->reason);
+        set_text(one, "link", waiver->link);
+        set_text(one, "expires", waiver->expires);
+        json_object_set_new(
+            one, "results_waived",
+            json_integer((json_int_t)waived_results(plan, waiver)));
+        set_text(one, "trouble", trouble);
+        json_array_append_new(items, one);
+        free(trouble);
+    }
+    json_object_set_new(object, "items", items);
+    return object;
+}
+
 static json_t *
 item_json(const struct report *report, const struct item *item)
 {
@@ -188,19 +266,29 @@ results_write(FILE *file, const struct report *report,
     json_object_set_new(root, "whole_manifest",
                         json_boolean(plan->complete_manifest));
     json_object_set_new(root, "seed", json_integer((json_int_t)plan->seed));
-    set_text(root, "level", plan->level);
+    set_text(root, "level", level_word(plan->level));
+    set_text(root, "effort", plan->effort);
     json_object_set_new(root, "rounds", json_integer(plan->rounds));
     json_object_set_new(root, "timeout_scale", json_real(plan->timeout_scale));
+    set_text(root, "claims_file", plan->claims->path);
+    if (plan->claims->path != NULL)
+        set_text(root, "claims_sha256", plan->claims->sha256);
     json_object_set_new(root, "strict", json_boolean(report->options->strict));
     for (size_t i = 0; i < plan->subject_count; i++) {
         json_t *subject = results_subject(&plan->subjects[i]);
         set_text(subject, "verdict", summary_word(summary, plan, i));
         json_object_set_new(subject, "counts",
                             counts_json(&summary->subjects[i]));
+        if (plan->subjects[i].has_artifact) {
+            json_object_set_new(subject, "claims", claims_json(plan, i));
+            json_object_set_new(subject, "level",
+                                level_json(plan, &plan->subjects[i]));
+        }
         json_array_append_new(subjects, subject);
     }
     for (size_t i = 0; i < plan->count; i++)
         json_array_append_new(cases, item_json(report, &plan->items[i]));
+    json_object_set_new(root, "waivers", waivers_json(plan));
     json_object_set_new(root, "subjects", subjects);
     json_object_set_new(root, "cases", cases);
     json_dumpf(root, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER);

@@ -36,6 +36,8 @@ tap_item(FILE *file, const struct report *report, size_t number,
     fputc(']', file);
     if (standing == STANDING_SKIPPED) {
         fprintf(file, " # SKIP %s", word);
+        if (item->verdict == VERDICT_PASS)
+            fputs(" unproven, not counted", file);
         if (verdict_against(item->verdict))
             fputs(" of a SHOULD", file);
         if (item->shown.reason != NULL) {
