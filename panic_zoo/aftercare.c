@@ -108,6 +108,19 @@ zoo_poison(struct host *host)
     expect_code(FFI_PANIC, panic.code, "mode 1, meant to poison the handle");
 }
 
+struct outcome
+zoo_submit_unless_poisoned(struct host *host, const void *input, size_t len)
+{
+    CallHeader header = zoo_header(DIAGNOSTIC, 0);
+    uint64_t end = conform_now_ns() + conform_patience_ns();
+    struct outcome o = host_try_submit(host, &header, input, len, 0);
+    while (o.code == FFI_ERR && conform_now_ns() < end)
+        o = host_try_submit(host, &header, input, len, 0);
+    expect(o.code == FFI_OK || o.code == FFI_POISONED,
+           "a submit behind a running panic: %s", conform_code_name(o.code));
+    return o;
+}
+
 void
 zoo_expect_capped(const char *lead, const char *text, size_t text_len,
                   const struct outcome *outcome)

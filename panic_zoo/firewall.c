@@ -96,6 +96,80 @@ CONFORM_CASE(
     host_close(host);
 }
 
+static void
+expect_opcode_closed(struct host *host, uint32_t opcode)
+{
+    if (opcode == 0 || opcode == 0x47540001) /* the test engine's */
+        return;
+    for (uint32_t flags = 0; flags < 4; flags++) {
+        CallHeader header = zoo_header(flags, opcode);
+        char what[64];
+        snprintf(what, sizeof what, "opcode %u, flags %u", opcode, flags);
+        uint64_t ticket = host_submit_patiently(host, &header, "\1", 1);
+        expect_closed(host, ticket, opcode, what);
+    }
+}
+
+CONFORM_CASE(
+    opcode_edges, .id = "i2.opcode-closed.edges",
+    .clauses = "i2.opcode-closed i2.refusal-not-poison",
+    .why = "An opcode that is cut, masked or hashed before it is looked up "
+           "reaches the engine of another.",
+    .steps = "Opcodes 2^k-1, 2^k and 2^k+1 for k from 0 to 31 and 100 random "
+             "ones, each with flags 0 to 3 and an input that panics in the "
+             "diagnostic engine.",
+    .expected = "Accepted, a bare ticket, FFI_ERR that begins as for no "
+                "engine and contains `opcode N`; the handle is healthy.",
+    .mutant = "opcode-bit-masked", .transports = CONFORM_BOTH)
+{
+    struct host *host = host_open(2);
+    for (uint32_t k = 0; k < 32; k++) {
+        for (uint32_t n = 0; n < 3; n++)
+            expect_opcode_closed(host, (UINT32_C(1) << k) + n - 1);
+    }
+    for (uint32_t i = 0; i < 100; i++)
+        expect_opcode_closed(host, (uint32_t)conform_random(UINT64_C(1) << 32));
+    zoo_expect_healthy(host, "after unknown opcodes");
+    host_close(host);
+}
+
+CONFORM_CASE(
+    closed_buffers, .id = "i2.closed-by-default.buffers",
+    .clauses = "i2.closed-by-default i2.opcode-closed i1.free-under-job "
+               "l.stats-complete",
+    .why = "A unit that is given by buffer takes another way to the engine, "
+           "past the check that there is one, or leaves its input behind.",
+    .steps = "Without flag bit 0, and with an unknown opcode: units on "
+             "buffers of 1 byte to 1 MiB that begin with each mode, freed at "
+             "once, with and without the inline flag.",
+    .expected = "Each a bare ticket and FFI_ERR as for no engine; the inputs "
+                "leave live_bytes; the handle is healthy.",
+    .mutant = "diagnostic-for-buffers", .transports = CONFORM_BOTH)
+{
+    static const size_t lengths[] = {1, 48, 4096, 4097, 65536, 1 << 20};
+    struct host *host = host_open(2);
+    AllocStats before, after;
+    api.alloc_stats(&before);
+    for (uint32_t n = 0; n < 2 * 18; n++) {
+        CallHeader header =
+            zoo_header(n % 2 ? INLINE : 0, n % 3 == 0 ? 1000 + n : 0);
+        uint8_t *bytes = NULL;
+        char what[64];
+        snprintf(what, sizeof what, "mode %u in a buffer of %zu, opcode %u",
+                 n / 2, lengths[n % 6], header.reserved);
+        uint64_t id = host_buffer(host, NULL, lengths[n % 6], &bytes);
+        bytes[0] = (uint8_t)(n / 2);
+        uint64_t ticket = host_submit_buffer(host, &header, id);
+        host_buffer_free(host, id);
+        expect_closed(host, ticket, header.reserved, what);
+    }
+    api.alloc_stats(&after);
+    expect_u64_at_most(before.live_bytes + 65536, after.live_bytes,
+                       "live_bytes after inputs of 3.5 MiB");
+    zoo_expect_healthy(host, "after buffers for no engine");
+    host_close(host);
+}
+
 /* ---- Refusals never poison ---------------------------------------------- */
 
 static void

@@ -241,20 +241,6 @@ CONFORM_CASE(
     }
 }
 
-/* Retries while the queue is full; FFI_POISONED: the panic was faster. */
-static struct outcome
-submit_unless_poisoned(struct host *host, const void *input, size_t len)
-{
-    CallHeader header = zoo_header(DIAGNOSTIC, 0);
-    uint64_t end = conform_now_ns() + conform_patience_ns();
-    struct outcome o = host_try_submit(host, &header, input, len, 0);
-    while (o.code == FFI_ERR && conform_now_ns() < end)
-        o = host_try_submit(host, &header, input, len, 0);
-    expect(o.code == FFI_OK || o.code == FFI_POISONED,
-           "a submit behind a running panic: %s", conform_code_name(o.code));
-    return o;
-}
-
 CONFORM_CASE(
     first_panic, .id = "i2.first-panic-then-poisoned.each-panic",
     .clauses = "i2.first-panic-then-poisoned i2.pool-survives",
@@ -269,8 +255,8 @@ CONFORM_CASE(
     static const uint8_t delayed[] = {9, 3, 1};
     struct host *host = host_open(1);
     uint64_t first = host_submit(host, DIAGNOSTIC, delayed, sizeof delayed);
-    struct outcome second = submit_unless_poisoned(host, "\3", 1);
-    struct outcome third = submit_unless_poisoned(host, "\0\7", 2);
+    struct outcome second = zoo_submit_unless_poisoned(host, "\3", 1);
+    struct outcome third = zoo_submit_unless_poisoned(host, "\0\7", 2);
     host_wait(host, first);
     zoo_expect_poisoned(host, "before any take");
     struct outcome o = host_take(host, first);
@@ -307,7 +293,7 @@ submit_and_see_it_run(struct host *host, const CallHeader *header,
 {
     *ticket = host_submit_header(host, header, input, len);
     for (int behind = 0; behind < 2; behind++) {
-        struct outcome o = submit_unless_poisoned(host, "\0", 1);
+        struct outcome o = zoo_submit_unless_poisoned(host, "\0", 1);
         if (o.code != FFI_OK)
             return false;
     }

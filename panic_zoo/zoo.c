@@ -53,35 +53,44 @@ ZOO_CASE(mode_3, "i2.contained.mode-3", "i2.contained",
          TEXT("panic payload (i32): 42"))
 
 ZOO_CASE(mode_13_0, "i2.contained.mode-13-u32", "i2.contained",
-         "A primitive payload read with another type or width.", NULL,
-         BYTES(13, 0), TEXT("panic payload (u32): 12345"))
+         "A primitive payload read with another type or width.",
+         "primitive-payloads-without-type", BYTES(13, 0),
+         TEXT("panic payload (u32): 12345"))
 ZOO_CASE(mode_13_1, "i2.contained.mode-13-i64", "i2.contained",
-         "A primitive payload read with another type or width.", NULL,
-         BYTES(13, 1), TEXT("panic payload (i64): -9876543210"))
+         "A primitive payload read with another type or width.",
+         "primitive-payloads-without-type", BYTES(13, 1),
+         TEXT("panic payload (i64): -9876543210"))
 ZOO_CASE(mode_13_2, "i2.contained.mode-13-bool", "i2.contained",
-         "A primitive payload read with another type or width.", NULL,
-         BYTES(13, 2), TEXT("panic payload (bool): true"))
+         "A primitive payload read with another type or width.",
+         "primitive-payloads-without-type", BYTES(13, 2),
+         TEXT("panic payload (bool): true"))
 ZOO_CASE(mode_13_3, "i2.contained.mode-13-usize", "i2.contained",
-         "A primitive payload read with another type or width.", NULL,
-         BYTES(13, 3), TEXT("panic payload (usize): 999999"))
+         "A primitive payload read with another type or width.",
+         "primitive-payloads-without-type", BYTES(13, 3),
+         TEXT("panic payload (usize): 999999"))
 ZOO_CASE(mode_13_4, "i2.contained.mode-13-isize", "i2.contained",
-         "A primitive payload read with another type or width.", NULL,
-         BYTES(13, 77), TEXT("panic payload (isize): -42"))
+         "A primitive payload read with another type or width.",
+         "primitive-payloads-without-type", BYTES(13, 77),
+         TEXT("panic payload (isize): -42"))
 
 ZOO_CASE(mode_15_0, "i2.disposal-safe.mode-15-0", "i2.disposal-safe",
          "A payload whose disposal panics kills the worker after the catch.",
-         NULL, BYTES(15, 0), TEXT("Unknown Rust panic payload"))
+         "disposal-before-the-text", BYTES(15, 0),
+         TEXT("Unknown Rust panic payload"))
 ZOO_CASE(mode_15_1, "i2.disposal-safe.mode-15-1", "i2.disposal-safe",
          "A payload whose disposal panics kills the worker after the catch.",
-         NULL, BYTES(15, 1), TEXT("Unknown Rust panic payload"))
+         "disposal-before-the-text", BYTES(15, 1),
+         TEXT("Unknown Rust panic payload"))
 ZOO_CASE(mode_15_8, "i2.disposal-safe.mode-15-8", "i2.disposal-safe",
          "A payload whose disposal panics again and again outlasts a bounded "
          "number of catches.",
-         NULL, BYTES(15, 8), TEXT("Unknown Rust panic payload"))
+         "disposal-before-the-text", BYTES(15, 8),
+         TEXT("Unknown Rust panic payload"))
 ZOO_CASE(mode_15_255, "i2.disposal-safe.mode-15-255", "i2.disposal-safe",
          "A depth that is not capped lets an input byte decide how long a "
          "worker disposes of a payload.",
-         NULL, BYTES(15, 255), TEXT("Unknown Rust panic payload"))
+         "disposal-before-the-text", BYTES(15, 255),
+         TEXT("Unknown Rust panic payload"))
 
 CONFORM_CASE(mode_4, .id = "i2.contained.mode-4",
              .clauses = "i2.contained" ZOO_CLAUSES,

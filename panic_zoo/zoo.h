@@ -60,6 +60,11 @@ void zoo_expect_healthy(struct host *host, const char *what);
 /* A header with these flags and this opcode, all else zero. */
 CallHeader zoo_header(uint32_t flags, uint32_t opcode);
 
+/* Retries while the queue is full; the code is FFI_OK, or FFI_POISONED when a
+ * panic was faster. */
+struct outcome zoo_submit_unless_poisoned(struct host *host, const void *input,
+                                          size_t len);
+
 /* A panic at once: mode 1, taken, checked; the handle is poisoned. */
 void zoo_poison(struct host *host);
 

@@ -55,6 +55,58 @@ CONFORM_CASE(
     host_close(host);
 }
 
+/* A result of `len` bytes that are all 0xff, taken and freed: by echo of a
+ * buffer, which is freed under the job, or by mode 16 and then written. */
+static void
+free_a_result(struct host *host, size_t len, bool generated)
+{
+    CallHeader header = {.flags = DIAGNOSTIC};
+    uint8_t *bytes = NULL;
+    uint64_t id = host_buffer(host, NULL, len > 6 ? len : 6, &bytes);
+    memset(bytes, 0xff, len);
+    bytes[0] = 16;
+    put_u32le(bytes + 1, (uint32_t)len);
+    if (!generated)
+        bytes[0] = 0xff;
+    uint64_t ticket = host_submit_buffer(host, &header, id);
+    host_buffer_free(host, id);
+    host_wait(host, ticket);
+    size_t got = 0;
+    expect_code(FFI_OK,
+                api.take(host_handle(host), ticket, &id, &bytes, &got, NULL),
+                "take of a result of %zu", len);
+    memset(bytes, 0xff, got);
+    host_buffer_free(host, id & ~GUSSET_TAKE_OWNED_FLAG);
+}
+
+CONFORM_CASE(
+    zeroed_after_results, .id = "i1.buf-zeroed.after-results",
+    .clauses = "i1.buf-zeroed",
+    .why = "Blocks that were results or inputs under a job come back by "
+           "another way than freed buffers, and are not wiped on it.",
+    .steps = "For each size to 1 MiB (under nightly 16 MiB): results by echo "
+             "and by mode 16, their inputs freed under the job, all written "
+             "full of 0xff and freed; then four buffers of that size.",
+    .expected = "Every new buffer is all zeros.", .transports = CONFORM_BOTH,
+    .mutant = "result-memory-recycled")
+{
+    struct host *host = host_open(1);
+    for (size_t i = 0; i < SIZES + conform_rounds(0, 1); i++) {
+        size_t len = i < SIZES ? sizes[i] : 16 << 20;
+        uint64_t ids[4];
+        for (int n = 0; n < 4; n++)
+            free_a_result(host, len, n % 2);
+        for (int n = 0; n < 4; n++) {
+            uint8_t *bytes = NULL;
+            ids[n] = host_buffer(host, NULL, len, &bytes);
+            expect_zeros(bytes, len, "a buffer after freed results");
+        }
+        for (int n = 0; n < 4; n++)
+            host_buffer_free(host, ids[n]);
+    }
+    host_close(host);
+}
+
 CONFORM_CASE(
     zeroed_other_handle, .id = "i1.buf-zeroed.across-handles",
     .clauses = "i1.buf-zeroed",
@@ -120,17 +172,21 @@ CONFORM_CASE(
     bounds, .id = "i1.buf-bounds.refused", .clauses = "i1.buf-bounds",
     .why = "A length that wraps in the allocator's sums gives a small buffer "
            "for a large length.",
-    .steps = "buf_alloc of 0, 2^30+1, 2^40, SIZE_MAX-63 and SIZE_MAX.",
+    .steps = "buf_alloc of 0, 2^30+1, 2^k-1, 2^k and 2^k+1 for k from 31 to "
+             "63, SIZE_MAX-63 and SIZE_MAX, with and without a status.",
     .expected = "FFI_ERR, text `greater than zero` or `maximum`; live_bytes "
                 "and peak_bytes unchanged.",
     .mutant = "buffer-maximum-not-checked")
 {
-    static const size_t over[] = {0, ((size_t)1 << 30) + 1, (size_t)1 << 40,
-                                  SIZE_MAX - 63, SIZE_MAX};
+    enum { OVER = 4 + 3 * 34 };
+    size_t over[OVER] = {0, ((size_t)1 << 30) + 1, SIZE_MAX - 63, SIZE_MAX};
     struct host *host = host_open(1);
     AllocStats before, after;
+    for (size_t i = 4; i < OVER; i++) /* from 2^30 + 2^29 on */
+        over[i] = ((size_t)1 << (30 + (i - 4) / 3)) - 1 + (i - 4) % 3 +
+                  (i < 7 ? (size_t)1 << 29 : 0);
     api.alloc_stats(&before);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < OVER; i++) {
         uint64_t id = 0;
         uint8_t *bytes = NULL;
         FfiStatus status = conform_dirty_status();
@@ -141,6 +197,10 @@ CONFORM_CASE(
         expect_text(TEXT_CONTAINS,
                     over[i] == 0 ? "greater than zero" : "maximum", o.msg,
                     o.msg_len, "buf_alloc of %zu", over[i]);
+        expect_code(
+            FFI_ERR,
+            api.buf_alloc(host_handle(host), over[i], &id, &bytes, NULL),
+            "buf_alloc of %zu without a status", over[i]);
         api.alloc_stats(&after);
         expect_u64(before.live_bytes, after.live_bytes,
                    "live_bytes after a refused %zu", over[i]);

@@ -114,6 +114,91 @@ CONFORM_CASE(
     close(fds[0]);
 }
 
+/* Poisoned, with its queue full of units and nothing taken. */
+static GussetHandle *
+poison_and_fill(int write_fd, const GussetRing **ring, uint32_t *accepted)
+{
+    static const uint8_t delayed[] = {9, 2, 12};
+    static const uint8_t endless[] = {5, 255};
+    GussetHandle *handle = NULL;
+    const uint8_t *shared, *slots;
+    uint64_t capacity, id, ticket;
+    uint8_t *bytes = NULL;
+    expect_code(FFI_OK, api.handle_open(3, write_fd, &handle, NULL), "open");
+    if (ring != NULL)
+        expect_code(
+            FFI_OK,
+            api.handle_ring(handle, ring, &shared, &slots, &capacity, NULL),
+            "handle_ring");
+    for (int i = 0; i < 20; i++)
+        expect_code(FFI_OK, api.buf_alloc(handle, 30000, &id, &bytes, NULL),
+                    "buf_alloc");
+    memcpy(bytes, endless, sizeof endless);
+    for (uint32_t i = 0; i < 9; i++) {
+        int32_t code = i % 3 == 0 ? api.submit(handle, &diagnostic, delayed,
+                                               sizeof delayed, 0, &ticket, NULL)
+                                  : api.submit(handle, &diagnostic, NULL, 0, id,
+                                               &ticket, NULL);
+        *accepted += code == FFI_OK;
+    }
+    expect_code(FFI_OK, api.buf_free(handle, id, NULL), "buf_free");
+    return handle;
+}
+
+static bool
+is_poisoned(void *argument)
+{
+    GussetHandle *handle = argument;
+    uint64_t id = 0;
+    uint8_t *bytes = NULL;
+    int32_t code = api.buf_alloc(handle, 1, &id, &bytes, NULL);
+    if (code == FFI_OK)
+        api.buf_free(handle, id, NULL);
+    return code == FFI_POISONED;
+}
+
+CONFORM_CASE(
+    releases_poisoned, .id = "i1.close-releases-all.poisoned",
+    .clauses = "i1.close-releases-all l.close-cancels "
+               "i2.poison-new-work-only",
+    .why = "A close that looks at the poison first leaves alone what it "
+           "takes for torn, and leaks it.",
+    .steps = "By hand, with and without a ring: 20 buffers, long panics and "
+             "endless jobs on a buffer that is freed at once, running and "
+             "queued; once poisoned, close without reading or taking; census.",
+    .expected = "FFI_OK; live_bytes (after the release of the ring), "
+                "descriptors and threads as before open; end of file.",
+    .mutant = "poisoned-close-keeps-buffers")
+{
+    for (int round = 0; round < 4; round++) {
+        struct conform_census before = conform_census_now(0);
+        const GussetRing *ring = NULL;
+        uint32_t accepted = 0;
+        int fds[2];
+        if (pipe(fds) != 0)
+            conform_broken("no pipe: %s", strerror(errno));
+        GussetHandle *handle =
+            poison_and_fill(fds[1], round % 2 ? &ring : NULL, &accepted);
+        expect(conform_eventually(is_poisoned, handle), "a panic poisons");
+        FfiStatus status = conform_dirty_status();
+        int32_t code = api.handle_close(handle, &status);
+        expect_code(FFI_OK, conform_settle(code, &status).code, "close");
+        api.ring_release(ring);
+        struct completion done;
+        uint32_t records = 0;
+        while (pipe_read_record(fds[0], &done) == 1)
+            records++;
+        expect_u64_at_most(accepted, records, "completions after close");
+        close(fds[0]);
+        struct conform_census after = conform_census_now(before.threads);
+        expect_u64(before.live_bytes, after.live_bytes,
+                   "live_bytes after close %d", round);
+        expect_u64(before.fds, after.fds, "descriptors after close %d", round);
+        expect_u64(before.threads, after.threads, "threads after close %d",
+                   round);
+    }
+}
+
 /* ---- What outlives it --------------------------------------------------- */
 
 CONFORM_CASE(

@@ -40,6 +40,12 @@ CALL(ring_null_handle, api.handle_ring(NULL, &o->ring, &o->shared, &o->slots,
                                        &o->capacity, status))
 CALL(ring_null_out, api.handle_ring(H(healthy), &o->ring, &o->shared, NULL,
                                     &o->capacity, status))
+CALL(ring_null_ring, api.handle_ring(H(healthy), NULL, &o->shared, &o->slots,
+                                     &o->capacity, status))
+CALL(ring_null_shared, api.handle_ring(H(healthy), &o->ring, NULL, &o->slots,
+                                       &o->capacity, status))
+CALL(ring_null_capacity,
+     api.handle_ring(H(healthy), &o->ring, &o->shared, &o->slots, NULL, status))
 CALL(ring_second, api.handle_ring(H(ringed), &o->ring, &o->shared, &o->slots,
                                   &o->capacity, status))
 CALL(submit_null_handle,
@@ -53,6 +59,11 @@ CALL(submit_null_input,
 CALL(submit_long,
      api.submit(H(healthy), &diagnostic, conform_pattern(4097, 0, 0), 4097, 0,
                 &o->ticket, status))
+CALL(submit_longest, api.submit(H(healthy), &diagnostic, (uint8_t *)o, SIZE_MAX,
+                                0, &o->ticket, status))
+CALL(submit_bit_63,
+     api.submit(H(ringed), &diagnostic, NULL, 0,
+                rig->foreign_buffer | UINT64_C(1) << 63, &o->ticket, status))
 CALL(submit_flag,
      api.submit(H(healthy), &unknown_flag, NULL, 0, 0, &o->ticket, status))
 CALL(submit_unknown_buffer, api.submit(H(healthy), &diagnostic, NULL, 0,
@@ -80,6 +91,11 @@ CALL(take_foreign, api.take(H(healthy), rig->foreign_ticket, &o->id, &o->ptr,
                             SIZE_OUT, status))
 CALL(take_ended,
      api.take(H(healthy), ticket, &o->id, &o->ptr, SIZE_OUT, status))
+CALL(take_zero, api.take(H(healthy), 0, &o->id, &o->ptr, SIZE_OUT, status))
+CALL(take_bit_63, api.take(H(ringed), rig->foreign_ticket | UINT64_C(1) << 63,
+                           &o->id, &o->ptr, SIZE_OUT, status))
+CALL(take_unfinished,
+     api.take(H(full), ticket, &o->id, &o->ptr, SIZE_OUT, status))
 CALL(take_panicked,
      api.take(H(poisoned), ticket, &o->id, &o->ptr, SIZE_OUT, status))
 CALL(cancel_null, api.cancel(NULL, 1, status))
@@ -90,6 +106,8 @@ CALL(alloc_null_ptr, api.buf_alloc(H(healthy), 64, &o->id, NULL, status))
 CALL(alloc_zero, api.buf_alloc(H(healthy), 0, &o->id, &o->ptr, status))
 CALL(alloc_huge, api.buf_alloc(H(healthy), (size_t)GUSSET_MAX_BUFFER_BYTES + 1,
                                &o->id, &o->ptr, status))
+CALL(alloc_longest,
+     api.buf_alloc(H(healthy), SIZE_MAX, &o->id, &o->ptr, status))
 CALL(alloc_poisoned, api.buf_alloc(H(poisoned), 64, &o->id, &o->ptr, status))
 CALL(free_null, api.buf_free(NULL, 1, status))
 
@@ -146,6 +164,26 @@ job_taken(struct rig *rig)
     return ticket;
 }
 
+/* Its record says it all, or it is taken here. */
+static uint64_t
+job_inlined(struct rig *rig)
+{
+    uint64_t ticket = host_submit(rig->healthy, DIAGNOSTIC | INLINE, "\0x", 2);
+    struct completion done = host_wait(rig->healthy, ticket);
+    expect_code(FFI_OK, host_outcome(rig->healthy, &done).code, "an echo");
+    return ticket;
+}
+
+/* Expired before a worker came to it. */
+static uint64_t
+job_expired_in_queue(struct rig *rig)
+{
+    CallHeader late = diagnostic;
+    late.timeout_ns = 1;
+    host_submit(rig->healthy, DIAGNOSTIC, "\11\2", 2);
+    return job(rig->healthy, &late, "\5\3", 2);
+}
+
 static uint64_t
 job_panicked(struct rig *rig)
 {
@@ -172,9 +210,19 @@ re_arm(struct rig *rig)
 static uint64_t
 fill(struct rig *rig)
 {
-    for (int i = 0; i < 3; i++)
+    uint64_t first = host_submit_patiently(rig->full, &diagnostic, "\5\377", 2);
+    for (int i = 0; i < 2; i++)
         host_submit_patiently(rig->full, &diagnostic, "\5\377", 2);
-    return 0;
+    return first;
+}
+
+/* As fill; the ticket is that of a unit in the queue. */
+static uint64_t
+fill_and_queue(struct rig *rig)
+{
+    for (int i = 0; i < 2; i++)
+        host_submit_patiently(rig->full, &diagnostic, "\5\377", 2);
+    return host_submit_patiently(rig->full, &diagnostic, "\5\377", 2);
 }
 
 static void
@@ -214,13 +262,18 @@ const struct failing failing_calls[] = {
     BAD("handle_open: NULL out_handle", open_null),
     BAD("handle_close: NULL", close_null),
     BAD("handle_ring: NULL handle", ring_null_handle),
+    BAD("handle_ring: NULL out_ring", ring_null_ring),
+    BAD("handle_ring: NULL out_shared", ring_null_shared),
     BAD("handle_ring: NULL out_slots", ring_null_out),
+    BAD("handle_ring: NULL out_capacity", ring_null_capacity),
     ERR("handle_ring: second attach", ring_second, .prepare = NULL),
     BAD("submit: NULL handle", submit_null_handle),
     BAD("submit: NULL header", submit_null_header),
     BAD("submit: NULL out_ticket", submit_null_out),
     BAD("submit: NULL input with a length", submit_null_input),
     BAD("submit: 4097 bytes", submit_long),
+    BAD("submit: SIZE_MAX bytes", submit_longest),
+    ERR("submit: live buffer with bit 63", submit_bit_63, .prepare = NULL),
     ANY("submit: unknown flag", submit_flag),
     ERR("submit: unknown buffer", submit_unknown_buffer, .prepare = NULL),
     ERR("submit: freed buffer", submit_freed_buffer, .prepare = NULL),
@@ -239,10 +292,17 @@ const struct failing failing_calls[] = {
     ERR("take: never issued", take_unknown, .prepare = NULL),
     ERR("take: another handle's ticket", take_foreign, .prepare = NULL),
     ERR("take: already taken", take_ended, .prepare = job_taken),
+    ERR("take: delivered inline", take_ended, .prepare = job_inlined),
+    ERR("take: ticket 0", take_zero, .prepare = NULL),
+    ERR("take: waiting ticket with bit 63", take_bit_63, .prepare = NULL),
+    ERR("take: running", take_unfinished, .prepare = fill, .undo = drain),
+    ERR("take: queued", take_unfinished, .prepare = fill_and_queue,
+        .undo = drain),
     ENDED("take: no engine", job_without_engine),
     ENDED("take: no such opcode", job_without_opcode),
     ENDED("take: engine error", job_with_error),
     ENDED("take: deadline", job_past_deadline),
+    ENDED("take: deadline in the queue", job_expired_in_queue),
     ENDED("take: cancelled", job_cancelled),
     {.what = "take: panic",
      .codes = IS(FFI_PANIC),
@@ -256,6 +316,7 @@ const struct failing failing_calls[] = {
     BAD("buf_alloc: NULL out_ptr", alloc_null_ptr),
     ERR("buf_alloc: length 0", alloc_zero, .prepare = NULL),
     ERR("buf_alloc: over 2^30", alloc_huge, .prepare = NULL),
+    ERR("buf_alloc: SIZE_MAX", alloc_longest, .prepare = NULL),
     {.what = "buf_alloc: poisoned",
      .codes = IS(FFI_POISONED),
      .repeats = true,

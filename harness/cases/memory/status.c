@@ -239,7 +239,8 @@ CONFORM_CASE(
            "report after the close.",
     .steps = "Keep the statuses of a panic and of a refusal; close the "
              "handle; open and use another; read both texts, free both.",
-    .expected = "Both texts whole; live_bytes back after the frees.")
+    .expected = "Both texts whole; live_bytes back after the frees.",
+    .mutant = "message-wiped-at-close")
 {
     AllocStats before, after;
     api.alloc_stats(&before);

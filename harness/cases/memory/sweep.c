@@ -60,8 +60,8 @@ CONFORM_CASE(
     .clauses = "i1.code-equals-return i1.status-reset",
     .why = "A host that looks at the status sees another failure than one "
            "that looks at the returned code.",
-    .steps = "42 calls that fail, one for each way of failing, with a status "
-             "full of junk.",
+    .steps = "Some 50 calls that fail, one for each way of failing, with a "
+             "status full of junk.",
     .expected = "The declared code; the same in status->code; a message.",
     .mutant = "status-not-reset code-not-stored")
 {
@@ -105,6 +105,9 @@ visit_outs(struct rig *rig, const struct failing *failing)
                  "%s: the out-parameters of a call that failed (handle, ring, "
                  "shared, slots, capacity, ticket, id, ptr, len)",
                  failing->what);
+    make(rig, failing, &outs, NULL);
+    expect_bytes(&junk, sizeof junk, &outs, sizeof outs,
+                 "%s: the out-parameters, without a status", failing->what);
 }
 
 CONFORM_CASE(
@@ -112,7 +115,8 @@ CONFORM_CASE(
     .clauses = "i1.out-only-on-ok",
     .why = "A failing call that writes an out-parameter makes the host free "
            "or follow something it never got.",
-    .steps = "Each of the failing calls with out-parameters full of junk.",
+    .steps = "Each of the failing calls with out-parameters full of junk, "
+             "with and without a status.",
     .expected = "Not one byte of them has changed.",
     .mutant = "out-written-on-error")
 {
