@@ -322,19 +322,30 @@ poisoned_by_abandoned(struct host *host, uint64_t ticket, const char *text,
     return false;
 }
 
+/* 0 cancel, 1 cancel_all, 2 a shutdown that does not wait. */
+static int32_t
+stop_abandoned(struct host *host, uint64_t ticket, int stop)
+{
+    if (stop == 2)
+        return api.shutdown(0);
+    return stop == 1 ? api.cancel_all(host_handle(host), NULL)
+                     : api.cancel(host_handle(host), ticket, NULL);
+}
+
 CONFORM_CASE(
     abandoned_cancelled, .id = "i2.poison-abandoned.cancelled",
     .clauses = "i2.poison-abandoned",
     .why = "A latch that closes only while a result is handed over never "
            "sees the panic of a job that was given up.",
     .steps = "A unit that sleeps and then panics runs; cancel it, or "
-             "cancel_all; its result is not taken. Once more with a longer "
-             "sleep where the cancel came before the start.",
+             "cancel_all, or shut down; its result is not taken. Once more "
+             "with a longer sleep where that came before the start.",
     .expected = "The handle is poisoned once the completion is read.",
-    .mutant = "no-poison-latch", .transports = CONFORM_BOTH,
-    .tags = CONFORM_SLEEPS)
+    .mutant = "no-poison-latch panic-hidden-by-shutdown",
+    .transports = CONFORM_BOTH, .tags = CONFORM_SLEEPS)
 {
-    for (int all = 0; all < 2; all++) {
+    static const char *const stops[] = {"cancel", "cancel_all", "shutdown"};
+    for (int stop = 0; stop < 3; stop++) {
         bool poisoned = false;
         for (uint32_t steps = 3; !poisoned && steps < 200; steps *= 4) {
             const uint8_t input[] = {9, (uint8_t)steps, 1};
@@ -345,15 +356,17 @@ CONFORM_CASE(
             if (submit_and_see_it_run(host, &header, input, sizeof input,
                                       &ticket))
                 nanosleep(&third, NULL);
-            int32_t code = all ? api.cancel_all(host_handle(host), NULL)
-                               : api.cancel(host_handle(host), ticket, NULL);
-            expect_code(FFI_OK, code, "cancel of the running job");
-            poisoned = poisoned_by_abandoned(
-                host, ticket, "cancelled: Explicit",
-                all ? "panic after cancel_all" : "panic after cancel");
+            int32_t code = stop_abandoned(host, ticket, stop);
+            expect(code == FFI_OK || stop == 2, "%s: %s", stops[stop],
+                   conform_code_name(code));
+            poisoned = poisoned_by_abandoned(host, ticket,
+                                             stop == 2 ? "cancelled: Shutdown"
+                                                       : "cancelled: Explicit",
+                                             stops[stop]);
+            expect_code(FFI_OK, api.init(), "init");
             host_close(host);
         }
-        expect(poisoned, "a job that panics after its cancel poisons");
+        expect(poisoned, "a job that panics after %s poisons", stops[stop]);
     }
 }
 

@@ -27,7 +27,7 @@
  * steps grow.
  */
 #define GIVE_WAY_NS UINT64_C(20000000)
-enum { WAITS_AT_FULL_PACE = 40 };
+enum { WAITS_AT_FULL_PACE = 150 };
 
 static struct {
     const struct conform_steps *steps;

@@ -86,3 +86,59 @@ CONFORM_CASE(stepped_free, .id = "i1.free-under-job.stepped-submit",
     conform_step_through(&steps);
     host_close(scene.host);
 }
+
+/* ---- Two allocations ---------------------------------------------------- */
+
+static void
+no_buffer_yet(void *unused)
+{
+    (void)unused;
+    scene.id = scene.other = 0;
+}
+
+static void
+allocate(void *unused)
+{
+    uint8_t *bytes = NULL;
+    (void)unused;
+    scene.code = api_raw.buf_alloc(scene.handle, 64, &scene.id, &bytes, NULL);
+}
+
+static void
+allocate_too(void *unused)
+{
+    uint8_t *bytes = NULL;
+    (void)unused;
+    expect_code(FFI_OK,
+                api.buf_alloc(scene.handle, 64, &scene.other, &bytes, NULL),
+                "buf_alloc");
+}
+
+static void
+judge_the_ids(void *unused)
+{
+    (void)unused;
+    expect_code(FFI_OK, scene.code, "buf_alloc beside another");
+    expect(scene.id != scene.other, "two buffers have the id %llu",
+           (unsigned long long)scene.id);
+    expect_code(FFI_OK, api.buf_free(scene.handle, scene.id, NULL), "buf_free");
+    expect_code(FFI_OK, api.buf_free(scene.handle, scene.other, NULL),
+                "buf_free of the other");
+}
+
+CONFORM_CASE(stepped_alloc, .id = "i1.ids-unique.stepped-alloc",
+             .clauses = "i1.ids-unique",
+             .why = "an id that is read and counted up in two steps: two "
+                    "threads get one id and free each other's buffer",
+             .steps = "A buf_alloc is stopped before each of its "
+                      "instructions; meanwhile another one is made.",
+             .expected = "Two different ids.",
+             .mutant = "ids-drawn-in-two-steps", .timeout_ms = 60000)
+{
+    const struct conform_steps steps = {no_buffer_yet, allocate, allocate_too,
+                                        judge_the_ids, NULL};
+    scene.host = host_open_with(1, CONFORM_PIPE);
+    scene.handle = host_handle(scene.host);
+    conform_step_through(&steps);
+    host_close(scene.host);
+}
