@@ -81,7 +81,7 @@ extern struct conform_api api_raw;
 #define CONFORM_SLEEPS 2u    /* waits most of its time: costs no core */
 #define CONFORM_COLD 4u      /* no warm-up cycle before the first census */
 #define CONFORM_NO_CENSUS 8u /* leaves state behind on purpose: say why */
-#define CONFORM_ONCE 16u /* judges gusset.h, no artifact: once in a run */
+#define CONFORM_ONCE 16u     /* judges gusset.h, no artifact: once in a run */
 
 struct conform_case {
     const char *id;       /* "CLAUSE.what": i1.take-once.second-take */

@@ -35,10 +35,8 @@ tag_names(uint32_t tags)
         uint32_t bit;
         const char *name;
     } names[] = {
-        {CONFORM_ALONE, "alone"},
-        {CONFORM_SLEEPS, "sleeps"},
-        {CONFORM_COLD, "cold"},
-        {CONFORM_NO_CENSUS, "no-census"},
+        {CONFORM_ALONE, "alone"}, {CONFORM_SLEEPS, "sleeps"},
+        {CONFORM_COLD, "cold"},   {CONFORM_NO_CENSUS, "no-census"},
         {CONFORM_ONCE, "once"},
     };
     json_t *list = json_array();

@@ -653,7 +653,7 @@ verdict "SIGKILL leaves no case behind" $? "$(sleepers) left"
 verdict "SIGKILL leaves whole lines" $? "$(tail -c 80 "$work/out/events.jsonl")"
 mkdir -p "$work/out/work-1"
 set +f
-[ "$(ls -d "$work"/out/work-* | wc -l)" -eq 2 ]
+[ "$(find "$work"/out -maxdepth 1 -name 'work-*' | wc -l)" -eq 2 ]
 verdict "SIGKILL leaves its folder" $? "$(ls "$work/out")"
 # shellcheck disable=SC2046,SC2086
 expect "the next run" 0 "1 PASS" $(run $so $plain)
