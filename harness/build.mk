@@ -196,7 +196,7 @@ MUTANTS_RUN = $(Q)CC='$(CC)' $(MUTANTS_DIR)/mutants.py \
 
 # Seeded faults, and generated ones for the hot files; MUTANTS="name glob"
 # judges only those, FULL=1 runs all cases against each. mutants-record writes
-# the table of proofs from such a run.
+# the table of proofs from a run of all.
 .PHONY: mutants mutants-record mutants-programs
 mutants-programs: $(BUILD)/bin/gusset-conform $(BUILD)/bin/conform-self \
   $(CASE_PROGRAMS) $(BUILD)/bin/abi-check $(CONFORM_LINK_PARTS)
@@ -208,7 +208,7 @@ mutants: mutants-programs ## seeded faults, each found by its case (FULL=1: by a
 	$(MUTANTS_RUN) $(if $(FULL),--full) $(MUTANTS)
 
 mutants-record: mutants-programs
-	$(MUTANTS_RUN) --full --kills $(KILLS)
+	$(MUTANTS_RUN) $(if $(FULL),--full) --kills $(KILLS)
 
 # The driver of the above, shown failing.
 .PHONY: mutants-self

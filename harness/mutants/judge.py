@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Runs gusset-conform against a library and reads what it found."""
+"""Runs a judge against what a mutant built and reads what it found."""
 
 from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,15 @@ from workshop import Trouble, last_line, run
 RUN_TIMEOUT_S = 180
 OTHER_WORDS = "other words"
 FULL_TIMEOUT_S = 1200
+UNIT_TIMEOUT_S = 240
+# Cases that look at the header of the checkout, whatever the library is.
+INDEPENDENT = ("i6.header-compiles.*", "i6.self-report-true.header*")
 KILLED, SURVIVED, BROKEN = "KILLED", "SURVIVED", "BROKEN"
+EQUIVALENT = "EQUIVALENT"  # annotated so, and found so
+# A run that passes everything; 3: without its self-test it certifies nothing.
+PASSED = (0, 3)
+# ThreadSanitizer costs a case this much; a hang is known sooner.
+TSAN_SCALE, HANG_SCALE = 4.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,9 @@ class CaseResult:
     verdict: str
     clause: str
     text: str
+    reason: str = ""
+    expression: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,8 @@ class Declared:
     clause: str
     alone: bool
     mutants: tuple[str, ...]
+    file: str = ""
+    once: bool = False  # it judges no library
 
 
 def base_of(case: str) -> str:
@@ -100,17 +114,36 @@ def _parse_case(record: dict[str, Any]) -> CaseResult:
     declared = ("id", "clauses", "clause", "why", "steps", "expected",
                 "mutant", "rerun", "evidence", "subject")
     said = {key: value for key, value in record.items() if key not in declared}
+    check = record.get("check") or {}
     return CaseResult(str(record["id"]), str(record["verdict"]),
-                      _first_clause(record), "\n".join(_texts(said)))
+                      _first_clause(record), "\n".join(_texts(said)),
+                      str(record.get("reason", "")),
+                      str(check.get("expression", "")),
+                      float(record.get("seconds", 0)))
+
+
+@dataclass
+class Request:
+    """What a run of the judge is asked for."""
+
+    filters: list[str]
+    jobs: int
+    seconds: float = RUN_TIMEOUT_S
+    scale: float = 1.0
+    exclude: tuple[str, ...] = ()
+    prove_itself: bool = False
 
 
 class Judge:
-    """gusset-conform, the program at `program`."""
+    """gusset-conform, the program at `program`; under ThreadSanitizer its
+    sister at `under_tsan`, which loads cases built that way."""
 
-    def __init__(self, program: Path, root: Path, timeout_scale: str) -> None:
+    def __init__(self, program: Path, under_tsan: Path, root: Path,
+                 timeout_scale: str) -> None:
         self.program = program
+        self.under_tsan = under_tsan
         self.root = root
-        self.timeout_scale = timeout_scale
+        self.timeout_scale = float(timeout_scale)
 
     def declared(self) -> dict[str, Declared]:
         """All cases by id."""
@@ -127,27 +160,50 @@ class Judge:
             names = str(record.get("mutant") or "").replace(",", " ").split()
             cases[record["id"]] = Declared(
                 record["id"], _first_clause(record), "alone" in tags,
-                tuple(names))
+                tuple(names), str(record.get("file") or ""),
+                "once" in tags or any(hits(pattern, record["id"])
+                                      for pattern in INDEPENDENT))
         if not cases:
             raise Trouble("gusset-conform list names no case")
         return cases
 
-    def run(self, library: Path, filters: list[str], out: Path,
-            jobs: int, seconds: float = RUN_TIMEOUT_S) -> RunResult:
-        """Judges one library; Trouble when there is no judgement to read."""
-        command = [str(self.program), "run",
-                   "--impl", str(library), "--out", str(out),
-                   "--jobs", str(jobs), "--strict",
-                   "--timeout-scale", self.timeout_scale]
-        for pattern in filters:
+    def _command(self, kind: str, subject: Path, out: Path,
+                 asked: Request) -> list[str]:
+        program, scale = self.program, self.timeout_scale * asked.scale
+        if kind == "tsan":
+            program, scale = self.under_tsan, scale * TSAN_SCALE
+        command = [str(program), "run", "--out", str(out),
+                   "--jobs", str(asked.jobs), "--strict",
+                   "--timeout-scale", f"{scale:g}"]
+        command += (["--impl", str(subject)] if kind != "header" else
+                    ["--impl", str(self.plain), "--header", str(subject)])
+        claims = self.root / "runtime/claims.json"
+        if claims.is_file():
+            command += ["--claims", str(claims)]
+        if not asked.prove_itself:
+            command.append("--no-self-test")
+        for pattern in asked.filters:
             command += ["--filter", pattern]
+        for pattern in asked.exclude:
+            command += ["--exclude", pattern]
+        return command
+
+    plain: Path = Path("absent")  # the library beside a mutated header
+
+    def run(self, kind: str, subject: Path, out: Path,
+            asked: Request) -> RunResult:
+        """Judges one build; Trouble when there is no judgement to read."""
+        if kind.startswith("unit"):
+            return run_unit(subject, out, asked.filters[0])
         results = out / "results.json"
         results.unlink(missing_ok=True)
         out.mkdir(parents=True, exist_ok=True)
-        done = run(command, self.root, seconds)
+        done = run(self._command(kind, subject, out, asked), self.root,
+                   asked.seconds, {"TSAN_OPTIONS": "halt_on_error=1"}
+                   if kind == "tsan" else {})
         (out / "console.log").write_text(done.output, encoding="utf-8")
-        if done.code is None:
-            raise Trouble(f"the run did not end within {seconds:.0f} s")
+        if done.code is None and not results.is_file():
+            raise Trouble(f"the run did not end within {asked.seconds:.0f} s")
         try:
             read = json.loads(results.read_text(encoding="utf-8"))
             cases = [_parse_case(record) for record in read["cases"]]
@@ -155,7 +211,40 @@ class Judge:
             said = last_line(done.output)
             raise Trouble(f"no readable results.json (exit code {done.code}, "
                           f"{said}): {error}") from error
-        return RunResult(done.code, {case.case: case for case in cases})
+        code = -1 if done.code is None else done.code
+        return RunResult(code, {case.case: case for case in cases})
+
+
+def _unit_verdict(code: int | None, output: str) -> str:
+    """PASS only for the closing line of a program that failed nothing."""
+    counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$",
+                        output, re.MULTILINE)
+    if code is None or "Test timeout expired" in output:
+        return "HANG"
+    if re.search("(Thread|Address)Sanitizer|runtime error:", output):
+        return "CRASH"
+    if "Received signal" in output and ":F:" not in output:
+        return "CRASH"
+    if not counts or code < 0:
+        return "CRASH"
+    passed, failed, _ = (int(count) for count in counts[-1])
+    return "PASS" if code == 0 and passed > 0 and failed == 0 else "FAIL"
+
+
+def run_unit(programs: Path, out: Path, killer: str) -> RunResult:
+    """A unit test program, or one of its cases as PROGRAM:CASE."""
+    name, _, case = killer.partition(":")
+    more = {"TSAN_OPTIONS": "halt_on_error=1", "CK_VERBOSITY": "normal"}
+    if case:
+        more["CK_RUN_CASE"] = case
+    out.mkdir(parents=True, exist_ok=True)
+    done = run([str(programs / name)], out, UNIT_TIMEOUT_S, more)
+    (out / "console.log").write_text(done.output, encoding="utf-8")
+    verdict = _unit_verdict(done.code, done.output)
+    result = CaseResult(killer, verdict, "", done.output,
+                        last_line(done.output, ":F:" if ":F:" in done.output
+                                  else ":E:"))
+    return RunResult(0 if verdict == "PASS" else 1, {killer: result})
 
 
 def judge(mutant: Mutant, result: RunResult) -> tuple[str, str, str]:
@@ -166,18 +255,19 @@ def judge(mutant: Mutant, result: RunResult) -> tuple[str, str, str]:
         return BROKEN, f"no case {mutant.killer} ran", ""
     bad = [case for case in struck if case.verdict != "PASS"]
     if not bad:
-        if result.code != 0 and len(struck) == len(result.cases):
+        if (result.code not in PASSED
+                and len(struck) == len(result.cases)):
             return BROKEN, (f"all passed, yet the exit code is "
                             f"{result.code}"), struck[0].case
         return SURVIVED, f"{struck[0].case} passed", struck[0].case
     for case in bad:
-        if case.verdict != mutant.verdict:
+        if case.verdict not in mutant.verdicts:
             return BROKEN, (f"another verdict: {case.verdict}, not "
                             f"{mutant.verdict}: {case.text[:120]!r}"), case.case
         if not any(words in case.text for words in mutant.words):
             return BROKEN, (f"{OTHER_WORDS}: {case.text[:200]!r} lacks "
                             f"{' and '.join(mutant.words)!r}"), case.case
-        if case.clause != mutant.clause:
+        if case.clause != mutant.clause and mutant.fault is None:
             return BROKEN, (f"another clause is blamed: {case.clause}, not "
                             f"{mutant.clause}"), case.case
     if result.code != 1:

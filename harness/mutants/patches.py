@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 VERDICTS = ("FAIL", "CRASH", "HANG", "LEAK")
-SUBJECTS = ("so", "a", "both")
+SUBJECTS = ("so", "a", "both", "header")
+HEADER = "runtime/include/gusset.h"
 REQUIRED = ("Mutant", "Clause", "Killer", "Verdict", "Words", "Why")
 OPTIONAL = {"Subject": "so", "Attempts": "1", "Also": ""}
 
@@ -16,6 +18,15 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 CLAUSE = re.compile(r"(i[1-6]|l|h|a)\.[a-z0-9-]+")
 FIELD = re.compile(r"([A-Z][a-z-]*):\s*(.*)")
 MAX_CHANGED_LINES = 40
+
+
+class Fault(Protocol):
+    """A fault that no patch file plants: one change of one source file."""
+
+    file: str
+
+    def apply(self, text: bytes) -> bytes:
+        """The file with the fault."""
 
 
 @dataclass
@@ -26,6 +37,13 @@ class Mutant:
     name: str
     fields: dict[str, str]
     trouble: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    fault: Fault | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its name as a folder's."""
+        return self.name.replace("/", "~")
 
     @property
     def clause(self) -> str:
@@ -38,6 +56,11 @@ class Mutant:
     @property
     def verdict(self) -> str:
         return self.fields.get("Verdict", "?")
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Several only for a generated fault that corrupts memory."""
+        return self.verdict.split("/")
 
     @property
     def words(self) -> list[str]:
@@ -112,7 +135,8 @@ def _check_header(mutant: Mutant) -> None:
         trouble.append(f"Subject must be one of {', '.join(SUBJECTS)}")
 
 
-def _check_diff(lines: list[str], trouble: list[str]) -> None:
+def _check_diff(mutant: Mutant, lines: list[str]) -> None:
+    trouble = mutant.trouble
     targets = [line[4:].split("\t")[0].strip()
                for line in lines if line.startswith("+++ ")]
     if not targets:
@@ -120,6 +144,9 @@ def _check_diff(lines: list[str], trouble: list[str]) -> None:
     for target in targets:
         if not target.startswith("b/runtime/") or ".." in target:
             trouble.append(f"changes {target}, not a file b/runtime/...")
+        mutant.targets.append(target.removeprefix("b/"))
+    if "header" in mutant.subjects and mutant.targets != [HEADER]:
+        trouble.append(f"Subject: header changes {HEADER} and nothing else")
     changed = sum(1 for line in lines
                   if line[:1] in "+-" and line[:4] not in ("+++ ", "--- "))
     if changed > MAX_CHANGED_LINES:
@@ -136,7 +163,7 @@ def load(path: Path) -> Mutant:
         return Mutant(path, path.stem, {}, [f"cannot be read: {error}"])
     mutant = Mutant(path, path.stem, _read_header(lines, trouble), trouble)
     _check_header(mutant)
-    _check_diff(lines, trouble)
+    _check_diff(mutant, lines)
     return mutant
 
 

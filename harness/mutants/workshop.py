@@ -15,11 +15,15 @@ from pathlib import Path
 from patches import Mutant
 
 BUILD_TIMEOUT_S = 300
-LIBRARY = {"so": "build/lib/libgusset.so", "a": "build/lib/libgusset.a"}
+LABELS = {"so": "libso", "a": "liba", "tsan": "libso of TSan"}
 
 
 class Trouble(Exception):
     """Why something cannot be judged; the text is one line."""
+
+
+class Unchanged(Trouble):
+    """The mutant is the pristine runtime."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,12 @@ class Finished:
     output: str
 
 
-def run(command: list[str], cwd: Path, seconds: float) -> Finished:
+def run(command: list[str], cwd: Path, seconds: float,
+        more: dict[str, str] | None = None) -> Finished:
     """Runs to the end or the time limit; never leaves a child behind."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")}
-    env["LC_ALL"] = "C.UTF-8"
+    env |= {"LC_ALL": "C.UTF-8"} | (more or {})
     child = subprocess.Popen(command, cwd=cwd, env=env, text=True,
                              stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE,
@@ -103,6 +108,35 @@ def _copy_changed(source: Path, target: Path) -> None:
             here.touch()
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way of building the runtime; `goal` is judged or run."""
+
+    folder: str
+    goal: str
+    variables: tuple[str, ...] = ()
+
+
+TSAN = ("SAN=-fsanitize=thread",)
+ASAN = ("SAN=-fsanitize=address,undefined -fno-sanitize-recover=all",)
+WAYS = {"so": Way("build", "lib/libgusset.so"),
+        "a": Way("build", "lib/libgusset.a"),
+        "tsan": Way("build-tsan", "lib/libgusset.so", TSAN),
+        "unit": Way("build", "tests/"),
+        "unit-tsan": Way("build-tsan", "tests/", TSAN),
+        "unit-asan": Way("build-asan", "tests/", ASAN)}
+HEADER = "runtime/include/gusset.h"
+
+
+def _without(tree: Path, changed: list[str]) -> None:
+    """Drops the objects that depend on a changed file, so that make builds
+    them anew whatever the clock says."""
+    for depends in tree.glob("build*/obj/**/*.d"):
+        words = depends.read_text(encoding="utf-8").replace("\\\n", " ")
+        if any(name in words.split() for name in changed):
+            depends.with_suffix(".o").unlink(missing_ok=True)
+
+
 class Workshop:
     """Trees under `folder`: pristine/ and one for each mutant."""
 
@@ -113,18 +147,28 @@ class Workshop:
         self.pristine = folder / "pristine"
         self._substance: dict[str, str] = {}
 
-    def _make(self, tree: Path, kinds: tuple[str, ...], jobs: int) -> None:
-        goals = [LIBRARY[kind] for kind in kinds]
-        done = run(["make", f"-j{jobs}", "BUILD=build", *goals], tree,
-                   BUILD_TIMEOUT_S)
-        (tree / "build.log").write_text(done.output, encoding="utf-8")
-        if done.code is None:
-            raise Trouble(f"does not build within {BUILD_TIMEOUT_S} s")
-        if done.code != 0:
-            raise Trouble(f"does not build: {last_line(done.output, 'error')}")
+    def _make(self, tree: Path, kinds: set[str], programs: set[str],
+              jobs: int, extra: tuple[str, ...] = ()) -> None:
+        """Builds the goals of these kinds; Trouble when one fails."""
+        said = ""
+        for kind in sorted(kinds):
+            way = WAYS[kind]
+            goals = [f"{way.folder}/{way.goal}{name}" for name in
+                     (sorted(programs) if way.goal.endswith("/") else [""])]
+            done = run(["make", f"-j{jobs}", f"BUILD={way.folder}",
+                        *way.variables, *extra, *goals], tree,
+                       BUILD_TIMEOUT_S)
+            said += done.output
+            (tree / "build.log").write_text(said, encoding="utf-8")
+            if done.code is None:
+                raise Trouble(f"does not build within {BUILD_TIMEOUT_S} s")
+            if done.code != 0:
+                raise Trouble("does not build: "
+                              f"{last_line(done.output, 'error')}")
 
-    def build_pristine(self) -> dict[str, Path]:
-        """The unchanged libraries by kind."""
+    def build_pristine(self, kinds: set[str],
+                       programs: set[str]) -> dict[str, Path]:
+        """What the unchanged sources give, by kind."""
         if not (self.source / "runtime").is_dir():
             raise Trouble(f"{self.source} has no folder runtime/")
         self.pristine.mkdir(parents=True, exist_ok=True)
@@ -133,32 +177,81 @@ class Workshop:
         wanted = (self.source / "Makefile").read_bytes()
         if not makefile.exists() or makefile.read_bytes() != wanted:
             makefile.write_bytes(wanted)
-        self._make(self.pristine, ("so", "a"), self.jobs)
-        libraries = {kind: self.pristine / path
-                     for kind, path in LIBRARY.items()}
-        for kind, library in libraries.items():
-            self._substance[kind] = substance(library)
-        return libraries
+        built = (kinds | {"so"}) & set(WAYS)
+        self._make(self.pristine, built, programs, self.jobs)
+        for kind in built & {"so", "a", "tsan"}:
+            self._substance[kind] = substance(self.product(self.pristine,
+                                                           kind))
+        return {kind: self.product(self.pristine, kind) for kind in built}
 
-    def build(self, mutant: Mutant) -> dict[str, Path]:
-        """The mutant's libraries by kind; Trouble when it is none."""
-        tree = self.folder / mutant.name
-        shutil.rmtree(tree, ignore_errors=True)
-        shutil.copytree(self.pristine, tree, symlinks=True)
+    @staticmethod
+    def product(tree: Path, kind: str) -> Path:
+        """What a build of that kind leaves in a tree: a file, or for unit
+        tests the folder of the programs."""
+        way = WAYS[kind]
+        return tree / way.folder / way.goal
+
+    def tree(self, mutant: Mutant) -> Path:
+        return self.folder / mutant.folder
+
+    def _plant(self, mutant: Mutant, tree: Path) -> list[str]:
+        """Makes the fault in a tree; the files it changed."""
+        if mutant.fault is not None:
+            name = f"runtime/src/{mutant.fault.file}"
+            path = tree / name
+            path.write_bytes(mutant.fault.apply(path.read_bytes()))
+            return [name]
         done = run(["patch", "-p1", "--fuzz=0", "--batch", "--forward",
                     "--no-backup-if-mismatch",
                     "--input", str(mutant.path.resolve())], tree, 60)
         if done.code != 0:
             words = last_line(done.output, "FAILED")
             raise Trouble(f"does not apply: {words}")
-        self._make(tree, mutant.subjects, 1)
-        libraries = {kind: tree / LIBRARY[kind] for kind in mutant.subjects}
-        for kind, library in libraries.items():
-            if substance(library) == self._substance[kind]:
-                raise Trouble(f"changes nothing: the lib{kind} is the same")
-        return libraries
+        return mutant.targets
+
+    def _copy(self, kinds: set[str], tree: Path) -> None:
+        """A tree like the pristine one, as far as these kinds need it."""
+        shutil.rmtree(tree, ignore_errors=True)
+        tree.mkdir(parents=True)
+        shutil.copytree(self.pristine / "runtime", tree / "runtime")
+        shutil.copy2(self.pristine / "Makefile", tree / "Makefile")
+        for folder in {WAYS[kind].folder for kind in kinds if kind in WAYS}:
+            left_out = (None if any(kind.startswith("unit") for kind in kinds)
+                        else shutil.ignore_patterns("tests"))
+            shutil.copytree(self.pristine / folder / "obj",
+                            tree / folder / "obj", ignore=left_out)
+
+    def build(self, mutant: Mutant, programs: set[str] | None = None,
+              subjects: tuple[str, ...] = ()) -> dict[str, Path]:
+        """What the mutant's sources give, by kind, unit test programs among
+        them; Trouble when there is no mutant in it."""
+        tree = self.tree(mutant)
+        subjects = subjects or mutant.subjects
+        kinds = set(subjects)
+        self._copy(kinds, tree)
+        changed = self._plant(mutant, tree)
+        if kinds == {"header"}:
+            return {"header": tree / HEADER}
+        _without(tree, changed)
+        silent = ("WARN=-w",) if mutant.fault is not None else ()
+        if programs is None:
+            programs = {mutant.killer.partition(":")[0]}
+        self._make(tree, kinds, programs, 1, silent)
+        made = {kind: self.product(tree, kind) for kind in subjects}
+        for kind, product in made.items():
+            if (kind in self._substance
+                    and substance(product) == self._substance[kind]):
+                raise Unchanged(f"changes nothing: the {LABELS[kind]} is the "
+                                "same")
+        return made
+
+    def build_as(self, mutant: Mutant, kind: str) -> Path:
+        """The mutant's library of that kind, whatever its header names."""
+        return self.build(mutant, set(), (kind,))[kind]
 
     def tidy(self, mutant: Mutant) -> None:
         """Drops what only the build needed."""
-        shutil.rmtree(self.folder / mutant.name / "build/obj",
-                      ignore_errors=True)
+        tree = self.tree(mutant)
+        for name in ("build/obj", "build-tsan/obj", "build-asan/obj",
+                     "runtime/src", "runtime/tests"):
+            shutil.rmtree(tree / name, ignore_errors=True)

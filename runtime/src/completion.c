@@ -27,6 +27,9 @@ gst__record_build(uint64_t *record, uint64_t ticket, const uint8_t *bytes,
         return 1;
     record[0] |= GUSSET_INLINE_RECORD_FLAG;
     record[1] = len;
+    /* Equivalent [compare]: of no bytes the padding is the length, 0. */
+    /* Unseen [constant `record[words - 1] = 0`]: where the least byte comes
+     * first, the bytes always cover it. */
     if (len > 0) {
         record[words - 1] = 0; /* the padding */
         memcpy(&record[2], bytes, len);
@@ -37,6 +40,8 @@ gst__record_build(uint64_t *record, uint64_t ticket, const uint8_t *bytes,
 static void
 reader_gone(struct GussetHandle *handle, uint64_t ticket)
 {
+    /* Equivalent [order-acq_rel, order-relaxed]: the bit says it all; nothing
+     * else is published with it. */
     GST_OR_SEQ(&handle->gate, GST_GATE_READER_GONE);
     gst__log("gusset: completion write failed for ticket %llu",
              (unsigned long long)ticket);
@@ -53,6 +58,8 @@ write_pipe(struct GussetHandle *handle, uint64_t ticket, const uint64_t *record,
     for (;;) {
         /* Before the write: once closing, there is one more try. Partner:
          * the store in gst__handle_close. */
+        /* Equivalent [order-acquire, order-relaxed]: who sees it late looks
+         * again after one slice. */
         bool closing = GST_LOAD_SEQ(&handle->gate) & GST_GATE_CLOSING;
         int error =
             gst__plat_pipe_write(handle->fd, record, words * sizeof record[0]);
@@ -69,10 +76,14 @@ write_pipe(struct GussetHandle *handle, uint64_t ticket, const uint64_t *record,
             since = gst__plat_now();
         /* Anything else passes, such as lack of memory for a page of the
          * pipe; a poll would see room and not wait. */
+        /* Equivalent [compare `error == EAGAIN`]: both wait for one slice. */
+        /* Unseen [call `gst__plat_sleep(GST_STALL_SLICE_NS)`]: a worker would
+         * be busy, and only while the kernel lacks memory. */
         if (error == EAGAIN)
             gst__plat_pipe_wait(handle->fd, GST_STALL_SLICE_NS);
         else
             gst__plat_sleep(GST_STALL_SLICE_NS);
+        /* Equivalent [compare]: nobody can make it the very nanosecond. */
         if (!logged && gst__plat_now() - since >= GST_STALL_LOG_NS) {
             gst__log("gusset: completion pipe full for %llu s, "
                      "ticket %llu waits",
@@ -125,6 +136,7 @@ enum gst__delivery
 gst__complete_bare(struct GussetHandle *handle, uint64_t ticket)
 {
     uint64_t record[GST_RECORD_WORDS];
+    /* Equivalent [constant]: without bytes nobody looks at the length. */
     unsigned words = gst__record_build(record, ticket, NULL, 0);
 
     return deliver(handle, ticket, record, words);

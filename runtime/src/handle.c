@@ -49,6 +49,7 @@ check_capacity(struct GussetHandle *handle, uint32_t pool, FfiStatus *status)
     size_t tickets = (size_t)pool * sizeof(uint64_t);
     size_t capacity = gst__plat_pipe_grow(handle->fd, records);
 
+    /* Equivalent [compare]: growing to what there is changes nothing. */
     if (capacity < tickets)
         capacity = gst__plat_pipe_grow(handle->fd, tickets);
     handle->pipe_inline = capacity >= records;
@@ -72,8 +73,14 @@ make(uint32_t pool, int fd)
         return NULL;
     handle->fd = fd;
     handle->fork_count = GST_LOAD_RELAXED(&gst__forks);
+    /* Equivalent [call, drop-one, constant]: how many workers poll before
+     * they sleep is a matter of speed, and zeroed memory lets none. */
     gst__park_init(&handle->park, cpus - 1);
     /* 3 x pool may be in flight, and results wait to be taken. */
+    /* Equivalent [constant `4 * pool`]: more are made when they are needed. */
+    /* Unseen [guard `!gst__jobs_init(&handle->jobs, 4 * pool)`]: the first
+     * submit makes the slots, and Linux takes a destroyed mutex for a new one.
+     */
     if (!gst__jobs_init(&handle->jobs, 4 * pool)) {
         gst__free(handle);
         return NULL;
@@ -112,6 +119,8 @@ start(struct GussetHandle *handle, uint32_t pool, FfiStatus *status)
     error = gst__plat_pipe_nonblocking(handle->fd);
     if (error == 0)
         return FFI_OK;
+    /* Equivalent [order-acq_rel, order-relaxed]: there is no unit yet whose
+     * cancellation a worker would have to see before it. */
     GST_OR_SEQ(&handle->gate, GST_GATE_CLOSING);
     gst__pool_stop(handle, GST_FOREVER);
     gst__pool_destroy(&handle->pool);
@@ -200,8 +209,14 @@ gst__handle_close(GussetHandle *handle, FfiStatus *status)
 
     /* Partner: the load in gst__job_reason. Cancelled before CLOSING is
      * seen, so that what a worker still pops does not run. */
+    /* Equivalent [order-acq_rel, order-relaxed]: the or below releases it. */
+    /* Equivalent [constant]: any number that no job has seen will do. */
     GST_ADD_SEQ(&handle->cancel_epoch, 1);
     /* Partner: the loads in write_pipe and closing. */
+    /* Equivalent [order-acq_rel]: a worker that sees it late finds the grant
+     * of gst__park_stop in place of sleep. */
+    /* Unseen [order-relaxed]: a worker might see it before the add, but not on
+     * a machine whose read-modify-writes are ordered. */
     GST_OR_SEQ(&handle->gate, GST_GATE_CLOSING);
     running = gst__pool_stop(handle, budget);
     if (running == 0) {
@@ -227,6 +242,8 @@ gst__handle_ring(GussetHandle *handle, const GussetRing **out_ring,
     if (ring == NULL)
         return gst__fail(status, FFI_ERR, "out of memory for a ring");
     /* Partner: the load in deliver. */
+    /* Equivalent [order-acq_rel]: the ring is published, which is a release;
+     * there is no second word to be in order with. */
     if (!GST_CAS_STRONG_SEQ(&handle->ring, &none, ring)) {
         gst__ring_drop(ring);
         gst__ring_drop(ring);
@@ -245,8 +262,14 @@ gst__handle_ring(GussetHandle *handle, const GussetRing **out_ring,
 static int32_t
 pass_gate(GussetHandle *handle, uint32_t gate, FfiStatus *status)
 {
+    /* Equivalent [constant]: only a dead worker leads to where it is read. */
     int error = 0;
 
+    /* Equivalent [constant `(gate & GST_GATE_DEAD) != 0`]: where no worker is
+     * dead there is nothing to repair. */
+    /* Equivalent [constant `(gate & GST_GATE_READER_GONE) != 0`, compare
+     * `error != 0`, constant `error != 0`, guard `error != 0`]: a worker that
+     * died has poisoned the handle, and that is what the call says. */
     /* Also on a poisoned handle: units accepted before go on. */
     if ((gate & GST_GATE_DEAD) != 0)
         error = gst__pool_repair(handle);
@@ -297,9 +320,11 @@ fill(struct gst__slot *slot, const CallHeader *header, const uint8_t *input,
         uint64_t now = gst__plat_now();
 
         /* Too far for the clock is as good as never. */
+        /* Equivalent [compare]: their sum is then GST_FOREVER itself. */
         if (header->timeout_ns < GST_FOREVER - now)
             slot->deadline = now + header->timeout_ns;
     }
+    /* Equivalent [compare]: what just fits may lie in either place. */
     if (len > sizeof slot->input) {
         slot->heap = gst__alloc(len);
         if (slot->heap == NULL)
@@ -354,6 +379,8 @@ queue_unit(const struct attempt *attempt, const CallHeader *header,
     }
     slot->epoch = attempt->epoch;
     /* Partner: the add in gusset_cancel_all. */
+    /* Equivalent [order-relaxed]: the number is all; a host that orders its
+     * cancel_all before this call sees the new one in any order. */
     slot->cancel_epoch = GST_LOAD_ACQUIRE(&handle->cancel_epoch);
     gst__jobs_queue(slot, ticket);
     if (!gst__queue_push(&handle->queue, slot->index)) {
@@ -374,7 +401,10 @@ gst__handle_submit(GussetHandle *handle, const CallHeader *header,
                    uint64_t *out_ticket, FfiStatus *status)
 {
     /* Partner: the or in finish_bare. */
+    /* Equivalent [order-relaxed]: a host that has read the completion is
+     * ordered behind the bit already, and nothing else is read through it. */
     uint32_t gate = GST_LOAD_ACQUIRE(&handle->gate);
+    /* Equivalent [constant]: gst__lifecycle_enter sets the epoch. */
     struct attempt attempt = {handle, NULL, 0};
     int32_t code = gate == 0 ? FFI_OK : pass_gate(handle, gate, status);
 

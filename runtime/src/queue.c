@@ -22,6 +22,7 @@ gst__queue_init(struct gst__queue *queue, uint32_t capacity)
     if (queue->cells == NULL)
         return false;
     queue->capacity = capacity;
+    /* Equivalent [constant `i = 0`]: zeroed memory holds turn 0 already. */
     for (i = 0; i < capacity; i++)
         GST_STORE_RELAXED(&queue->cells[i].turn, (uint64_t)i);
     GST_STORE_RELAXED(&queue->head, 0);
@@ -52,6 +53,7 @@ gst__queue_push(struct gst__queue *queue, uint32_t value)
         /* Partner: the consumer's store of turn in gst__queue_pop. */
         uint64_t turn = GST_LOAD_ACQUIRE(&cell->turn);
 
+        /* Equivalent [compare `turn < tail`]: equal is the first branch. */
         if (turn == tail) {
             if (GST_CAS_RELAXED(&queue->tail, &tail, tail + 1)) {
                 cell->value = value;
@@ -102,6 +104,8 @@ bool
 gst__queue_ready(struct gst__queue *queue)
 {
     for (;;) {
+        /* Equivalent [order-acquire, order-relaxed]: the cell of a head that
+         * is too old has a later turn, and then the loop looks again. */
         uint64_t head = GST_LOAD_SEQ(&queue->head);
         uint64_t turn = GST_LOAD_SEQ(&cell_of(queue, head)->turn);
 

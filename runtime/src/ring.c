@@ -69,6 +69,7 @@ gst__ring_new(uint64_t capacity)
     GST_STORE_RELAXED(word64(ring->shared, GUSSET_RING_OFF_CAPACITY), capacity);
     GST_STORE_RELAXED(word64(ring->shared, GUSSET_RING_OFF_SLOT_BYTES),
                       (uint64_t)GUSSET_RING_SLOT_BYTES);
+    /* Equivalent [constant `i = 0`]: zeroed memory holds sequence 0. */
     for (i = 0; i < capacity; i++)
         GST_STORE_RELAXED(word64(slot_at(ring, i), 0), i);
     return ring;
@@ -128,6 +129,8 @@ gst__ring_publish(struct GussetRing *ring, const uint64_t *record,
     GST_STORE_SEQ(word64(slot, 0), position + 1);
     /* (B). Partner: the reader's (C). */
     if (GST_LOAD_SEQ(waiting) != 0)
+        /* Equivalent [order-acq_rel, order-relaxed]: of several writers one
+         * gets the 1, and that is so in any order. */
         *token = GST_SWAP_SEQ(waiting, 0) != 0;
     return true;
 }
@@ -138,6 +141,7 @@ gst__ring_prepare(struct GussetRing *ring)
     /* Relaxed: only a hint. */
     uint8_t *slot = slot_at(ring, GST_LOAD_RELAXED(&ring->head));
 
+    /* Equivalent [call, constant]: a hint changes nothing but time. */
     __builtin_prefetch(slot, 1);
 }
 
@@ -145,5 +149,7 @@ void
 gst__ring_overflowed(struct GussetRing *ring)
 {
     /* Partner: the reader's acquire load of overflow. */
+    /* Equivalent [order-relaxed]: what it counts went through the pipe, whose
+     * lock orders it before whoever reads it there. */
     GST_ADD_RELEASE(word64(ring->shared, GUSSET_RING_OFF_OVERFLOW), 1);
 }

@@ -48,6 +48,16 @@ def drive(out: Path, source: Path, *words: str) -> tuple[int, str]:
     return done.returncode, said[-1]
 
 
+def said_by(out: Path, judge: Path, *words: str) -> list[str]:
+    """All lines of a run with a judge of its own."""
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), "--source", str(HERE / "tree"),
+         "--conform", str(judge), "--patches", str(HERE / "patches"),
+         "--out", str(out), *words],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+    return (done.stdout + done.stderr).splitlines()
+
+
 def states(out: Path) -> dict[str, str]:
     """Mutant -> "STATE reason" as the driver wrote it."""
     rows = json.loads((out / "mutants.json").read_text(encoding="utf-8"))
@@ -67,7 +77,7 @@ def check_table(tally: Tally, out: Path) -> None:
     killed = sum(1 for word in wanted.values() if word.startswith("KILLED"))
     tally.check("exit code with a survivor", "1", str(code))
     tally.check("last line", f"{killed} passed, {len(wanted) - killed} "
-                "failed, 0 skipped", last)
+                "failed, 2 skipped", last)
 
 
 def check_exit_codes(tally: Tally, out: Path) -> None:
@@ -77,6 +87,8 @@ def check_exit_codes(tally: Tally, out: Path) -> None:
             ("an unknown name", 2, ["absent"]),
             ("no judge", 2, ["--conform", str(out / "absent")]),
             ("no processors", 2, ["--jobs", "0"]),
+            ("proofs of a part", 2, ["--kills", "kills.tsv", "killed"]),
+            ("a generated one", 0, ["queue.c/small_room/compare/1"]),
             ("--list with trouble", 3, ["--list"])):
         code, last = drive(out, HERE / "tree", *words)
         tally.check(f"exit code, {name}", str(wanted), f"{code} {last}")
@@ -100,6 +112,57 @@ def check_control(tally: Tally, out: Path) -> None:
     tally.check("exit code, control failing", "3", str(code))
 
 
+ROOM, TWINS = "queue.c/small_room/compare/1", "queue.c/small_twin/compare/1"
+SHORT = "queue.c/small_short/constant/1"
+
+
+def new_cells(lines: list[str], mutant: str) -> str:
+    """How many cells of a mutant's row a full run says that it ran."""
+    told = [line for line in lines if line.startswith("matrix ")
+            and f" {mutant} " in line]
+    return told[-1].rsplit(" run,", 1)[0].rsplit(" ", 1)[-1] if told else "-"
+
+
+def check_full(tally: Tally, out: Path) -> None:
+    """Annotations are put to the test; what is known is not run again."""
+    judge = out / "judge.py"
+    judge.write_bytes((HERE / "small_judge.py").read_bytes())
+    judge.chmod(0o755)
+    words = (ROOM, TWINS, SHORT, "killed", "--full")
+    said_by(out / "full", judge, *words)
+    seen = states(out / "full")
+    tally.check("an annotation that is wrong", "BROKEN annotated as "
+                "equivalent, and killed by i4.full-refuses.twins FAIL",
+                seen.get(TWINS, "-"))
+    tally.check("an annotation that holds", "EQUIVALENT no reason",
+                seen.get(SHORT, "-"))
+    matrix = json.loads((out / "full/matrix.json").read_text())
+    tally.check("the matrix", "FAIL",
+                matrix.get(ROOM, {}).get("i4.full-refuses.room", "-"))
+    again = said_by(out / "full", judge, *words)
+    tally.check("known cells, run again", "0", new_cells(again, ROOM))
+    judge.write_bytes(judge.read_bytes() + b"# another judge\n")
+    again = said_by(out / "full", judge, *words)
+    tally.check("cells of a changed case program, run again", "5",
+                new_cells(again, ROOM))
+    check_kills(tally, out, judge)
+
+
+def check_kills(tally: Tally, out: Path, judge: Path) -> None:
+    """The table of proofs comes from whole runs only."""
+    table = out / "kills.tsv"
+    lines = said_by(out / "full", judge, ROOM, "--full", "--kills",
+                    str(table))
+    tally.check("proofs of a part", "mutants.py: the table of proofs is "
+                "written from a run of all mutants only", lines[-1])
+    said_by(out / "whole", judge, "--kills", str(table))
+    proofs = dict(line.split("\t") for line in
+                  table.read_text(encoding="utf-8").splitlines())
+    tally.check("a proof", ROOM, proofs.get("i4.full-refuses.room", "-"))
+    tally.check("a case without one", "-",
+                proofs.get("i4.full-refuses.none", "-"))
+
+
 def main(words: list[str]) -> int:
     if len(words) != 1:
         print("usage: selftest.py OUT", file=sys.stderr)
@@ -111,6 +174,7 @@ def main(words: list[str]) -> int:
     check_table(tally, out / "table")
     check_exit_codes(tally, out / "codes")
     check_control(tally, out)
+    check_full(tally, out)
     print(f"{tally.passed} passed, {tally.failed} failed, 0 skipped")
     return 1 if tally.failed else 0
 

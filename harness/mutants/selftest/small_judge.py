@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """
 Stands for gusset-conform while the mutants' driver is tested: the same command
-line, the same results.json, three cases about tree/runtime/src/small.c.
+line, the same results.json, cases about tree/runtime/src.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 
 CASES = {"i1.take-small.sum": "i1.take-small",
          "i1.take-small.twice": "i1.take-small",
-         "i2.contained.zero": "i2.contained i2.nul-safe"}
+         "i2.contained.zero": "i2.contained i2.nul-safe",
+         "i4.full-refuses.room": "i4.full-refuses",
+         "i4.full-refuses.twins": "i4.full-refuses"}
 
 
 def strike(case: str, library: ctypes.CDLL) -> str:
@@ -25,6 +27,10 @@ def strike(case: str, library: ctypes.CDLL) -> str:
         expected, actual, what = 5, library.small_sum(2, 3), "sum of 2 and 3"
     elif case.endswith(".twice"):
         expected, actual, what = 8, library.small_twice(4), "twice 4"
+    elif case.endswith(".room"):
+        expected, actual, what = 0, library.small_room(4), "room for 4"
+    elif case.endswith(".twins"):
+        expected, actual, what = 0, library.small_twin(2), "twins at 2"
     else:
         expected, actual, what = 0, library.small_twice(0), "twice 0"
     if expected == actual:
@@ -39,7 +45,9 @@ def main() -> int:
     parser.add_argument("--impl")
     parser.add_argument("--filter", action="append", default=[])
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--exclude", action="append", default=[])
     parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--no-self-test", action="store_true")
     parser.add_argument("--jobs")
     parser.add_argument("--timeout-scale")
     options = parser.parse_args()

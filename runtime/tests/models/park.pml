@@ -15,6 +15,11 @@
  * `pollers` counts is a poller, a grant or nothing (poller_count).
  *
  * The WEAK_* variants must each be found; models.table names the violation.
+ * These lines of the code are weak in them, for the mutants of it:
+ *
+ * weak in WEAK_PUSH: queue.c gst__queue_push GST_STORE_SEQ(&cell->turn, tail + 1)
+ * weak in WEAK_ANNOUNCE: queue.c gst__queue_pop GST_LOAD_SEQ(&cell->turn)
+ * weak in WEAK_READY_FIRST: queue.c gst__queue_ready GST_LOAD_SEQ(&cell_of(queue, head)->turn)
  */
 
 #ifndef WORKERS

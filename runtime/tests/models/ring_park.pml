@@ -25,6 +25,10 @@
  * Both legal forms of each side are built in: seq_cst accesses, or release
  * and acquire with a fence between (WRITER_FENCE, READER_FENCE). The WEAK_*
  * variants must each be found; models.table names the violation.
+ * These lines of the code are weak in them, for the mutants of it:
+ *
+ * weak in WEAK_WRITER: ring.c gst__ring_publish GST_STORE_SEQ(word64(slot, 0), position + 1)
+ * weak in WEAK_WRITER: ring.c gst__ring_publish GST_LOAD_SEQ(waiting)
  */
 
 #ifndef WRITERS
