@@ -607,7 +607,7 @@ END
 
 # ---- Claims ------------------------------------------------------------
 
-# shellcheck source=harness/self/claims.sh
+# shellcheck disable=SC1091 # checked as a file of its own
 . "$(dirname "$0")/claims.sh"
 
 # ---- The end comes early -----------------------------------------------
