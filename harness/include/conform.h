@@ -413,6 +413,12 @@ struct conform_barrier *conform_barrier_new(uint32_t threads);
 void conform_barrier_wait(struct conform_barrier *barrier);
 void conform_barrier_free(struct conform_barrier *barrier);
 
+/*
+ * The wait status of a forked child. One that does not end within patience is
+ * killed, and the case fails. Main thread.
+ */
+int conform_reap(int32_t child, const char *what);
+
 /* ---- Fenced memory ----------------------------------------------------- */
 
 /* len bytes that end flush against an inaccessible page; 8-byte aligned when

@@ -18,27 +18,6 @@
 /* Exit codes of a child. */
 enum { REFUSED = 7, SERVED = 8, CODES_DIFFER = 9, OUTLIVED = 10 };
 
-/* The child's wait status; one that does not end within patience hangs. */
-static int
-reap(pid_t child, const char *what)
-{
-    int status = 0;
-    uint64_t end = conform_now_ns() + conform_patience_ns();
-    const struct timespec pause = {.tv_nsec = 200000};
-    pid_t ended = 0;
-    while ((ended = waitpid(child, &status, WNOHANG)) == 0 &&
-           conform_now_ns() < end)
-        nanosleep(&pause, NULL);
-    if (ended == 0) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        expect_unreachable("%s: the child ends within patience", what);
-    }
-    if (ended != child)
-        conform_broken("waitpid: %s", strerror(errno));
-    return status;
-}
-
 /* ---- fork_child --------------------------------------------------------- */
 
 enum call {
@@ -117,7 +96,7 @@ try_in_a_child(const struct inherited *own, enum call call, const char *when)
         conform_broken("fork: %s", strerror(errno));
     if (child == 0)
         be_a_child(own, call);
-    int status = reap(child, call_names[call]);
+    int status = conform_reap(child, call_names[call]);
     expect(WIFEXITED(status), "%s, %s: the child is killed by signal %d",
            call_names[call], when, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     int end = WEXITSTATUS(status);
@@ -307,5 +286,5 @@ CONFORM_CASE(
     close(ends[1]);
     size_t len = read_report(ends[0], report, sizeof report);
     close(ends[0]);
-    judge_overflow(reap(child, "an overflow"), report, len);
+    judge_overflow(conform_reap(child, "an overflow"), report, len);
 }

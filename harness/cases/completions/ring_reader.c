@@ -68,6 +68,19 @@ park(struct letter *reader)
     }
 }
 
+/* Echoes, every second one inline, up to three for each worker. */
+static uint64_t
+submit_burst(struct host *host)
+{
+    static const uint8_t echo[] = {MODE_ECHO, 8};
+    uint64_t burst = 1 + conform_random(3 * POOL);
+    for (uint64_t i = 0; i < burst; i++) {
+        CallHeader header = job_header(DIAGNOSTIC | (i % 2 ? INLINE : 0), 0);
+        (void)host_submit_patiently(host, &header, echo, sizeof echo);
+    }
+    return burst;
+}
+
 /* Waits for `wanted` completions by counter and ring alone. */
 static void
 poll_until(struct letter *reader, uint64_t wanted)
@@ -100,19 +113,11 @@ CONFORM_CASE(counter_is_enough, .id = "i4.ring-reader.counter-is-enough",
                          "token, for it never parks.",
              .mutant = "overflow-not-counted token-for-each-record")
 {
-    static const uint8_t echo[] = {MODE_ECHO, 8};
     struct letter reader = {.host = host_open_with(POOL, CONFORM_RING)};
     reader.ring = host_ring(reader.host);
     uint64_t submitted = 0;
     while (submitted < JOBS) {
-        uint64_t burst = 1 + conform_random(3 * POOL);
-        for (uint64_t i = 0; i < burst; i++) {
-            CallHeader header =
-                job_header(DIAGNOSTIC | (i % 2 ? INLINE : 0), 0);
-            (void)host_submit_patiently(reader.host, &header, echo,
-                                        sizeof echo);
-        }
-        submitted += burst;
+        submitted += submit_burst(reader.host);
         poll_until(&reader, submitted);
     }
     expect_u64_at_least(1, reader.from_pipe, "completions that overflowed");
@@ -134,19 +139,11 @@ CONFORM_CASE(parks_by_the_letter, .id = "i4.ring-reader.parks-by-the-letter",
                          "patience; no more tokens than parks.",
              .mutant = "missing-wake-token")
 {
-    static const uint8_t echo[] = {MODE_ECHO, 9};
     struct letter reader = {.host = host_open_with(POOL, CONFORM_RING)};
     reader.ring = host_ring(reader.host);
     uint64_t submitted = 0;
     while (submitted < JOBS) {
-        uint64_t burst = 1 + conform_random(3 * POOL);
-        for (uint64_t i = 0; i < burst; i++) {
-            CallHeader header =
-                job_header(DIAGNOSTIC | (i % 2 ? INLINE : 0), 0);
-            (void)host_submit_patiently(reader.host, &header, echo,
-                                        sizeof echo);
-        }
-        submitted += burst;
+        submitted += submit_burst(reader.host);
         while (reader.from_ring + reader.from_pipe < submitted)
             park(&reader);
     }

@@ -16,27 +16,6 @@
 
 static const CallHeader diagnostic = {.flags = DIAGNOSTIC};
 
-/* Reaps a child within patience; kills it, and fails, if it hangs. */
-static int
-reap(pid_t child, const char *what)
-{
-    int status = 0;
-    uint64_t end = conform_now_ns() + conform_patience_ns();
-    const struct timespec pause = {.tv_nsec = 200000};
-    pid_t ended = 0;
-    while ((ended = waitpid(child, &status, WNOHANG)) == 0 &&
-           conform_now_ns() < end)
-        nanosleep(&pause, NULL);
-    if (ended == 0) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        expect_unreachable("%s ended within patience", what);
-    }
-    if (ended != child)
-        conform_broken("waitpid: %s", strerror(errno));
-    return status;
-}
-
 static void
 expect_exit(int right, int status, const char *what, uint32_t round)
 {
@@ -108,7 +87,7 @@ CONFORM_CASE(
             conform_broken("fork: %s", strerror(errno));
         if (child == 0)
             be_busy_and_exit(round);
-        expect_exit(41, reap(child, "exit with a busy pool"),
+        expect_exit(41, conform_reap(child, "exit with a busy pool"),
                     "exit with a busy pool", round);
     }
 }
@@ -153,7 +132,8 @@ CONFORM_CASE(
             expect_bytes(right, 3, o.bytes, o.len, "job %u of round %u", i,
                          round);
         }
-        expect_exit(7, reap(child, "a forked child"), "a forked child", round);
+        expect_exit(7, conform_reap(child, "a forked child"), "a forked child",
+                    round);
     }
     host_close(host);
 }
@@ -244,7 +224,7 @@ CONFORM_CASE(
             conform_broken("fork: %s", strerror(errno));
         if (child == 0)
             use_inherited(host_handle(host), (enum inherited)call, ticket);
-        expect_exit(7, reap(child, inherited_names[call]),
+        expect_exit(7, conform_reap(child, inherited_names[call]),
                     inherited_names[call], 0);
     }
     struct outcome o = host_take(host, ticket);
