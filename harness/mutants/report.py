@@ -9,10 +9,11 @@ import sys
 import threading
 from pathlib import Path
 
-from judge import (BROKEN, EQUIVALENT, KILLED, SURVIVED, Declared, Outcome,
-                   base_of)
+from judge import (BROKEN, EQUIVALENT, KILLED, SURVIVED, UNREACHED, Declared,
+                   Outcome, base_of)
 from patches import VERDICTS as STRIKES
 from patches import Mutant
+from workshop import Trouble
 
 
 PROOFS_LISTED = 8
@@ -21,7 +22,8 @@ PROOFS_LISTED = 8
 class Console:
     """Whole lines from several threads; colour only on a terminal."""
 
-    COLOURS = {KILLED: "32", SURVIVED: "31;1", BROKEN: "35;1"}
+    COLOURS = {KILLED: "32", SURVIVED: "31;1", BROKEN: "35;1",
+               UNREACHED: "33"}
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -75,6 +77,11 @@ def write_kills(path: Path, outcomes: list[Outcome],
                 cases: dict[str, Declared]) -> None:
     """The table of proofs: the same kills give the same bytes. Named mutants
     come first; a case that many mutants fall to needs no longer list."""
+    unreached = [outcome.mutant.name for outcome in outcomes
+                 if outcome.state == UNREACHED]
+    if unreached:
+        raise Trouble("the table of proofs needs every tool: "
+                      f"{', '.join(unreached)} is out of reach")
     generated = {outcome.mutant.name for outcome in outcomes
                  if outcome.mutant.fault is not None}
     kills: dict[str, set[str]] = {}
@@ -163,7 +170,8 @@ def conclude(console: Console, outcomes: list[Outcome],
     """The last line and the exit code; `unjudged` rest on their annotation."""
     states = [outcome.state for outcome in outcomes]
     passed = states.count(KILLED) + states.count(EQUIVALENT)
-    failed = len(states) - passed + broken_claims
+    unreached = states.count(UNREACHED)
+    failed = len(states) - passed - unreached + broken_claims
     console.line("")
     if failed:
         console.line(f"{states.count(SURVIVED)} SURVIVED, "
@@ -172,7 +180,11 @@ def conclude(console: Console, outcomes: list[Outcome],
     if unjudged:
         console.line(f"{unjudged} equivalent by annotation: a full run puts "
                      "them to the test")
-    console.line(f"{passed} passed, {failed} failed, {unjudged} skipped")
+    if unreached:
+        console.line(f"{unreached} out of reach: this machine lacks what the "
+                     "case needs")
+    console.line(f"{passed} passed, {failed} failed, "
+                 f"{unjudged + unreached} skipped")
     if SURVIVED in states:
         return 1
     return 3 if failed else 0

@@ -7,8 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from judge import (BROKEN, FULL_TIMEOUT_S, HANG_SCALE, KILLED, OTHER_WORDS,
-                   SURVIVED, Declared, Judge, Outcome, Request, RunResult,
-                   base_of, hits, judge)
+                   SURVIVED, UNREACHED, Declared, Judge, Outcome, Request,
+                   RunResult, base_of, hits, judge)
 from models import ModelRoom
 from patches import VERDICTS as STRIKES
 from patches import Mutant
@@ -31,6 +31,7 @@ class Session:
         self.jobs = jobs
         self.cases: dict[str, Declared] = {}
         self.refused = ""
+        self.unreached: set[str] = set()
         self.models = ModelRoom(shop.source / "runtime/tests/models",
                                 shop.folder / "models")
 
@@ -103,7 +104,10 @@ class Session:
             results = list(pool.map(run, runs))
         failed = [f"{case.case} is {case.verdict} on the lib{kind}"
                   for result in results for case in result.cases.values()
-                  if case.verdict != "PASS"]
+                  if case.verdict not in ("PASS", UNREACHED)]
+        self.unreached |= {case.case for result in results
+                           for case in result.cases.values()
+                           if case.verdict == UNREACHED}
         ran = sum(len(result.cases) for result in results)
         codes = sorted({result.code for result in results})
         said = ", ".join(str(code) for code in codes)
@@ -113,11 +117,20 @@ class Session:
             failed.append(f"exit code {said} on the lib{kind}")
         return failed
 
+    def _killer_unreached(self, mutant: Mutant) -> str:
+        """The killer, when this machine lacks what it needs; else ''."""
+        cases = {case for case in self.cases if hits(mutant.killer, case)}
+        return mutant.killer if cases and cases <= self.unreached else ""
+
     def one(self, mutant: Mutant) -> Outcome:
         """Builds and judges one mutant; never raises for its faults."""
         start = time.monotonic()
         outcome = Outcome(mutant, BROKEN, "; ".join(mutant.trouble))
-        if not mutant.trouble:
+        if not mutant.trouble and self._killer_unreached(mutant):
+            outcome.state = UNREACHED
+            outcome.reason = (f"{mutant.killer} is out of reach on the "
+                              "unchanged runtime")
+        elif not mutant.trouble:
             try:
                 if "model" in mutant.subjects:
                     self._by_model(outcome)

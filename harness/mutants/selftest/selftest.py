@@ -76,8 +76,11 @@ def check_table(tally: Tally, out: Path) -> None:
                     seen.get(name, "(a result)"))
     killed = sum(1 for word in wanted.values() if word.startswith("KILLED"))
     tally.check("exit code with a survivor", "1", str(code))
-    tally.check("last line", f"{killed} passed, {len(wanted) - killed} "
-                "failed, 2 skipped", last)
+    lacking = sum(1 for word in wanted.values()
+                  if word.startswith("OUT-OF-REACH"))
+    tally.check("last line", f"{killed} passed, "
+                f"{len(wanted) - killed - lacking} failed, "
+                f"{2 + lacking} skipped", last)
 
 
 def check_exit_codes(tally: Tally, out: Path) -> None:
@@ -143,7 +146,7 @@ def check_full(tally: Tally, out: Path) -> None:
     tally.check("known cells, run again", "0", new_cells(again, ROOM))
     judge.write_bytes(judge.read_bytes() + b"# another judge\n")
     again = said_by(out / "full", judge, *words)
-    tally.check("cells of a changed case program, run again", "5",
+    tally.check("cells of a changed case program, run again", "6",
                 new_cells(again, ROOM))
     check_kills(tally, out, judge)
 
@@ -155,7 +158,16 @@ def check_kills(tally: Tally, out: Path, judge: Path) -> None:
                     str(table))
     tally.check("proofs of a part", "mutants.py: the table of proofs is "
                 "written from a run of all mutants only", lines[-1])
-    said_by(out / "whole", judge, "--kills", str(table))
+    lines = said_by(out / "lacking", judge, "--kills", str(table))
+    tally.check("proofs of a machine that lacks a tool", "mutants.py: the "
+                "table of proofs needs every tool: out-of-reach is out of "
+                "reach", lines[-1])
+    reached = out / "reached"
+    shutil.rmtree(reached, ignore_errors=True)
+    shutil.copytree(HERE / "patches", reached,
+                    ignore=shutil.ignore_patterns("out-of-reach.patch"))
+    said_by(out / "whole", judge, "--kills", str(table), "--patches",
+            str(reached))
     proofs = dict(line.split("\t") for line in
                   table.read_text(encoding="utf-8").splitlines())
     tally.check("a proof", ROOM, proofs.get("i4.full-refuses.room", "-"))

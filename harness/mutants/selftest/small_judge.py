@@ -18,7 +18,10 @@ CASES = {"i1.take-small.sum": "i1.take-small",
          "i1.take-small.twice": "i1.take-small",
          "i2.contained.zero": "i2.contained i2.nul-safe",
          "i4.full-refuses.room": "i4.full-refuses",
-         "i4.full-refuses.twins": "i4.full-refuses"}
+         "i4.full-refuses.twins": "i4.full-refuses",
+         "a.unload.elsewhere": "a.unload"}
+
+UNREACHED = ("a.unload.elsewhere",)
 
 
 def strike(case: str, library: ctypes.CDLL) -> str:
@@ -62,15 +65,16 @@ def main() -> int:
         if options.filter and not any(fnmatch.fnmatchcase(case, pattern)
                                       for pattern in options.filter):
             continue
-        words = strike(case, library)
+        words = "" if case in UNREACHED else strike(case, library)
         records.append({"id": case, "clauses": clauses.split(),
-                        "verdict": "FAIL" if words else "PASS",
+                        "verdict": "OUT-OF-REACH" if case in UNREACHED
+                        else "FAIL" if words else "PASS",
                         "message": words})
     if library.small_results() == 0:
         (options.out / "results.json").write_text(
             json.dumps({"cases": records}))
     forced = library.small_exit_code()
-    failed = any(record["verdict"] != "PASS" for record in records)
+    failed = any(record["verdict"] == "FAIL" for record in records)
     return forced if forced >= 0 else int(failed)
 
 
