@@ -23,8 +23,9 @@ typedef void (*conform_step_body)(void *argument);
  *
  * A machine that is too busy for all of them gets no further than three times
  * the patience allows. Main thread only. Ends the case as OUT-OF-REACH where
- * single steps do not bite. Evidence: `steps`, how many instructions the call
- * has, at how many it was stopped, and how often it had to go on first.
+ * single steps do not bite, as BROKEN where no stop did. Evidence: `steps`, how
+ * many instructions the call has, at how many it was stopped, and how often it
+ * had to go on first.
  */
 struct conform_steps {
     conform_step_body prepare, call, meanwhile, judge;

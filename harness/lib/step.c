@@ -282,6 +282,9 @@ conform_step_through(const struct conform_steps *steps)
     sigaction(SIGTRAP, &before, NULL);
     if (length == 0)
         conform_out_of_reach("needs single steps, which do not bite here");
+    if (stops == 0)
+        conform_broken("of %llu instructions none was stopped at",
+                       (unsigned long long)length);
     conform_evidence("steps",
                      "%llu instructions, stopped at %llu of them by %s, went "
                      "on first %llu times",

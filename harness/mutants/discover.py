@@ -46,8 +46,7 @@ NEVER = ("i6.header-compiles.*", "i6.self-report-true.*")
 UNIT = {"queue.c": ("test_queue", "test_fault"),
         "ring.c": ("test_ring", "test_fault"),
         "completion.c": ("test_completion", "test_ring", "test_fault"),
-        "handle.c": ("test_fault", "test_pool"),
-        "job.c": ("test_job", "test_fault"), "park.c": ("test_pool",)}
+        "handle.c": ("test_fault", "test_pool")}
 # Where threads meet, and quickly under ThreadSanitizer.
 THREADS = ("i4.exactly-once.many-producers", "i4.ring-record.*",
            "i4.ring-overflow.*", "i4.ring-attach.during-traffic",
