@@ -123,7 +123,10 @@ void conform_register(const struct conform_case *declared);
 /* CONFORM_PIPE, CONFORM_RING or 0: the transport of this run. */
 uint32_t conform_transport(void);
 
-/* How often: `core` normally, `nightly` under --effort nightly. */
+/*
+ * How often: `core` normally, `nightly` under --effort nightly, a sixteenth of
+ * `core` in a survey.
+ */
 uint32_t conform_rounds(uint32_t core, uint32_t nightly);
 
 /* The path of the artifact, as given by --impl; NULL when linked without. */

@@ -15,7 +15,7 @@
  *   PROGRAM --list            one JSON object per line and case, see
  *                             harness/README.md; exit 0
  *   PROGRAM --run ID --page FILE [--impl FILE] [--claims FILE]
- *           [--seed N] [--effort normal|nightly] [--timeout-scale X]
+ *           [--seed N] [--effort survey|normal|nightly] [--timeout-scale X]
  *                             runs one case; exit 0 when it ended, whatever its
  *                             outcome; the verdict is the supervisor's
  *   PROGRAM --run ID          without --page: runs in the foreground, prints

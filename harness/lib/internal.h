@@ -19,6 +19,12 @@
 
 /* ---- The run (main.c) -------------------------------------------------- */
 
+enum conform_effort {
+    CONFORM_EFFORT_NORMAL,
+    CONFORM_EFFORT_SURVEY,
+    CONFORM_EFFORT_NIGHTLY,
+};
+
 /* Set once by main before the case starts; read by everybody. */
 struct conform_run {
     const struct conform_case *declared;
@@ -27,7 +33,7 @@ struct conform_run {
     uint64_t seed;
     double timeout_scale;
     uint32_t transport;
-    bool nightly;
+    enum conform_effort effort;
     bool foreground; /* no page: outcome on the terminal */
 };
 extern struct conform_run conform_run;

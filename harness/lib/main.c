@@ -28,7 +28,7 @@ static const char usage_text[] =
     "usage: %s --list\n"
     "       %s --run ID [--page FILE] [--impl FILE] [--seed N]\n"
     "          [--claims FILE] [--test-engine FILE]\n"
-    "          [--effort normal|nightly] [--timeout-scale X]\n";
+    "          [--effort survey|normal|nightly] [--timeout-scale X]\n";
 
 __attribute__((noreturn, format(printf, 1, 2))) static void
 usage_error(const char *format, ...)
@@ -97,6 +97,21 @@ parse_seed(const char *text)
     return seed;
 }
 
+static enum conform_effort
+parse_effort(const char *word)
+{
+    if (strcmp(word, "survey") == 0) {
+        return CONFORM_EFFORT_SURVEY;
+    }
+    if (strcmp(word, "nightly") == 0) {
+        return CONFORM_EFFORT_NIGHTLY;
+    }
+    if (strcmp(word, "normal") != 0) {
+        usage_error("--effort %s is not survey, normal or nightly", word);
+    }
+    return CONFORM_EFFORT_NORMAL;
+}
+
 static double
 parse_scale(const char *text)
 {
@@ -123,13 +138,8 @@ prepare(const struct arguments *arguments)
     if (arguments->scale != NULL) {
         conform_run.timeout_scale = parse_scale(arguments->scale);
     }
-    if (arguments->effort != NULL &&
-        strcmp(arguments->effort, "nightly") == 0) {
-        conform_run.nightly = true;
-    } else if (arguments->effort != NULL &&
-               strcmp(arguments->effort, "normal") != 0) {
-        usage_error("--effort %s is neither normal nor nightly",
-                    arguments->effort);
+    if (arguments->effort != NULL) {
+        conform_run.effort = parse_effort(arguments->effort);
     }
     if (conform_subject_wants_path()) {
         if (arguments->impl == NULL) {

@@ -109,10 +109,16 @@ conform_transport(void)
     return conform_run.transport;
 }
 
+/* How many times fewer rounds a survey has. */
+enum { SURVEY_SHARE = 16 };
+
 uint32_t
 conform_rounds(uint32_t core, uint32_t nightly)
 {
-    return conform_run.nightly ? nightly : core;
+    /* Where a nightly run has the smaller number it is no count of rounds. */
+    if (conform_run.effort == CONFORM_EFFORT_SURVEY && core < nightly)
+        return (core + SURVEY_SHARE - 1) / SURVEY_SHARE;
+    return conform_run.effort == CONFORM_EFFORT_NIGHTLY ? nightly : core;
 }
 
 const char *

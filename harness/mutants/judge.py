@@ -133,6 +133,7 @@ class Request:
     scale: float = 1.0
     exclude: tuple[str, ...] = ()
     prove_itself: bool = False
+    effort: str = "normal"
 
 
 class Judge:
@@ -181,6 +182,7 @@ class Judge:
         claims = self.root / "runtime/claims.json"
         if claims.is_file():
             command += ["--claims", str(claims)]
+        command += ["--effort", asked.effort]
         if not asked.prove_itself:
             command.append("--no-self-test")
         for pattern in asked.filters:

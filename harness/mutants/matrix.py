@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """
-The kill matrix: every case against every mutant. A cell counts as a kill when
-the case struck twice; a hang counts when it is the mutant's named killer or
-was seen once more alone, with all patience. What is known is not run again.
+The kill matrix: every case against every mutant, races with a sixteenth of
+their rounds (a survey: what passes there might kill with more of them), an
+annotated mutant with all of them. A cell counts as a kill when the case struck
+twice; a hang counts when it is the mutant's named killer or was seen once more
+alone, with all patience. What is known is not run again.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from judge import (BROKEN, EQUIVALENT, INDEPENDENT, KILLED, Outcome, Request,
-                   RunResult, base_of)
+                   RunResult, base_of, hits)
 from memory import Cell, Memory
 from patches import VERDICTS as STRIKES
 from patches import Mutant
@@ -28,6 +30,9 @@ ROW_S = 240
 CONFIRMED_AT_MOST = 40
 ALONE_AT_MOST = 3
 FLAPS = "FLAPS"
+# Run where the mutant's killer is among them only: linking with others sees the
+# symbols, which few mutants change, and this close waits for 30 seconds.
+APART = ("a.links-with-others.*", "l.close-budget.engine-stays*")
 
 
 class Matrix:
@@ -65,7 +70,8 @@ class Matrix:
             f"matrix   done in {time.monotonic() - start:.0f} s")
         return more
 
-    def _row(self, mutant: Mutant) -> dict[str, Cell]:
+    def _row(self, mutant: Mutant,
+             effort: str = "survey") -> dict[str, Cell]:
         """The row of one mutant; empty when its code is the pristine one or
         cannot be had."""
         start = time.monotonic()
@@ -74,7 +80,7 @@ class Matrix:
         ran = 0
         try:
             product = self.session.shop.build_as(mutant, kind)
-            row, ran = self._cells(mutant, kind, product)
+            row, ran = self._cells(mutant, kind, product, effort)
         except Unchanged:
             pass
         except Trouble as trouble:
@@ -90,27 +96,32 @@ class Matrix:
                 f"{time.monotonic() - start:.1f} s")
         return row
 
-    def _cells(self, mutant: Mutant, kind: str,
-               product: Path) -> tuple[dict[str, Cell], int]:
+    def _cells(self, mutant: Mutant, kind: str, product: Path,
+               effort: str) -> tuple[dict[str, Cell], int]:
         """The row, and how many of its cells are new."""
         library = substance(product)
         known = self.memory.load(library)
-        missing = [name for name, case in self.wanted.items()
+        apart = tuple(pattern for pattern in APART
+                      if not hits(pattern, mutant.killer))
+        wanted = {name: case for name, case in self.wanted.items()
+                  if not any(hits(pattern, name) for pattern in apart)}
+        missing = [name for name, case in wanted.items()
                    if name not in known
-                   or known[name].digest != self.memory.digest(case)]
+                   or known[name].digest != self.memory.digest(case, effort)]
         if missing:
             out = self.session.shop.tree(mutant) / f"matrix-{kind}"
-            every = len(missing) == len(self.wanted)
+            every = len(missing) == len(wanted)
             result = self.session.judge.run(
                 kind, product, out,
                 Request([] if every else missing, CASES_AT_ONCE, ROW_S,
-                        PATIENCE, INDEPENDENT if every else ()))
+                        PATIENCE, INDEPENDENT + apart if every else (),
+                        effort=effort))
             again = self._again(kind, product, out, result)
             for name in missing:
                 if name in result.cases:
-                    known[name] = self._cell(name, result, again)
+                    known[name] = self._cell(name, effort, result, again)
             self.memory.save(library, known)
-        row = {name: known[name] for name in self.wanted if name in known}
+        row = {name: known[name] for name in wanted if name in known}
         return row, len(missing)
 
     def _again(self, kind: str, product: Path, out: Path,
@@ -126,7 +137,8 @@ class Matrix:
             kind, product, out.with_name("matrix-again"),
             Request(struck[:CONFIRMED_AT_MOST], 2, ROW_S, 2 * PATIENCE))
 
-    def _cell(self, name: str, first: RunResult, again: RunResult) -> Cell:
+    def _cell(self, name: str, effort: str, first: RunResult,
+              again: RunResult) -> Cell:
         verdict, firm = first.cases[name].verdict, False
         if name in again.cases:
             firm = again.cases[name].verdict in STRIKES
@@ -134,12 +146,13 @@ class Matrix:
         if firm:
             with self._lock:
                 self._proofs[name] = self._proofs.get(name, 0) + 1
-        return Cell(self.memory.digest(self.wanted[name]), verdict, firm)
+        return Cell(self.memory.digest(self.wanted[name], effort), verdict,
+                    firm)
 
     def _equivalent(self, mutant: Mutant) -> Outcome:
         """An annotated mutant must be what the annotation says."""
         start = time.monotonic()
-        row = self._row(mutant)
+        row = self._row(mutant, "normal")
         struck = sorted(name for name, cell in row.items() if cell.firm)
         outcome = Outcome(mutant, EQUIVALENT, mutant.why)
         if struck:
@@ -157,8 +170,8 @@ class Matrix:
             return
         for name, verdict in outcome.row.items():
             if verdict in STRIKES and name in self.wanted:
-                row[name] = Cell(self.memory.digest(self.wanted[name]),
-                                 verdict, True)
+                row[name] = Cell(self.memory.digest(self.wanted[name],
+                                                    "normal"), verdict, True)
         for name, cell in row.items():
             outcome.row.setdefault(name, cell.verdict)
             if cell.firm:

@@ -60,9 +60,9 @@ class Memory:
             _add(hasher, self.root, claims)
         return hasher.hexdigest()
 
-    def digest(self, case: Declared) -> str:
-        """Of what the case was made from; of the judge itself when a case
-        does not say where it lies."""
+    def digest(self, case: Declared, effort: str) -> str:
+        """Of what the case was made from, or of the judge itself when a case
+        does not say where it lies, and of how often it tried."""
         path = self.root / case.file
         if not case.file or not path.is_file():
             path = self.program
@@ -70,7 +70,7 @@ class Memory:
             hasher = hashlib.sha256(self._shared.encode())
             hasher.update(path.read_bytes())
             self._of_file[str(path)] = hasher.hexdigest()[:24]
-        return self._of_file[str(path)]
+        return f"{self._of_file[str(path)]} {effort}"
 
     def load(self, library: str) -> dict[str, Cell]:
         """The cells of a library, by case."""

@@ -172,7 +172,7 @@ def work(options: argparse.Namespace) -> int:
                                   known, options.only)
     report_unproven(console, outcomes, session.cases, whole and options.full)
     write_report(shop.folder, outcomes)
-    return conclude(console, outcomes, broken_claims,
+    return conclude(console, outcomes, session.looked_again, broken_claims,
                     0 if tested else len(equivalent))
 
 

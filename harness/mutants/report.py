@@ -165,14 +165,21 @@ def list_mutants(console: Console, mutants: list[Mutant],
     return 3 if any(mutant.trouble for mutant in mutants) else 0
 
 
-def conclude(console: Console, outcomes: list[Outcome],
+def conclude(console: Console, outcomes: list[Outcome], looked_again: list[str],
              broken_claims: int, unjudged: int) -> int:
-    """The last line and the exit code; `unjudged` rest on their annotation."""
+    """The closing lines and the exit code; `unjudged` rest on their
+    annotation. What failed is named here too: a log may keep only its end."""
     states = [outcome.state for outcome in outcomes]
     passed = states.count(KILLED) + states.count(EQUIVALENT)
     unreached = states.count(UNREACHED)
     failed = len(states) - passed - unreached + broken_claims
     console.line("")
+    for text in looked_again:
+        console.line(f"looked at again: {text}")
+    for outcome in outcomes:
+        if outcome.state in (SURVIVED, BROKEN):
+            console.line(f"{outcome.state} {outcome.mutant.name}: "
+                         f"{outcome.reason}")
     if failed:
         console.line(f"{states.count(SURVIVED)} SURVIVED, "
                      f"{states.count(BROKEN)} BROKEN, {broken_claims} "

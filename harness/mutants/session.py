@@ -32,6 +32,7 @@ class Session:
         self.cases: dict[str, Declared] = {}
         self.refused = ""
         self.unreached: set[str] = set()
+        self.looked_again: list[str] = []
         self.models = ModelRoom(shop.source / "runtime/tests/models",
                                 shop.folder / "models")
 
@@ -201,14 +202,21 @@ class Session:
         return [self._second_look(outcome) for outcome in outcomes]
 
     def _second_look(self, outcome: Outcome) -> Outcome:
-        """The named case failed, but in other words: a loaded machine may find
-        a fault at another of its checks first. Judged again with nothing
-        beside it. A survivor, another case or another verdict stands: only
-        `Attempts` in the header says that a case may pass a fault."""
-        for look in range(SECOND_LOOKS):
-            if (outcome.state != BROKEN
-                    or not outcome.reason.startswith(OTHER_WORDS)):
-                break
+        """A loaded machine may find a fault at another check, or too late to
+        be judged: what was not killed as stated is judged again with nothing
+        beside it. The closing lines name it. A survivor gets one look more, as
+        another case that passes it does: only `Attempts` in the header says
+        that a case may pass a fault."""
+        first = outcome
+        looks = 0
+        while (outcome.state in (BROKEN, SURVIVED)
+               and not outcome.mutant.trouble
+               and looks < (SECOND_LOOKS if outcome.reason.startswith(
+                   OTHER_WORDS) else 1)):
+            looks += 1
             outcome = self.one(outcome.mutant)
-            outcome.reason += f" (look {look + 2})"
+        if looks and outcome.state == KILLED:
+            outcome.reason += f" (look {looks + 1})"
+            self.looked_again.append(f"{first.mutant.name}: {first.state}, "
+                                     f"{first.reason}; then {outcome.state}")
         return outcome

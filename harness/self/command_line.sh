@@ -200,7 +200,9 @@ so="--impl $work/whole.so"
     refuse "--timeout-scale 0" 2 "must be a number" $(run --timeout-scale 0)
     refuse "--timeout-scale nan" 2 "must be a number" \
         $(run --timeout-scale nan)
-    refuse "--effort" 2 "normal or nightly" $(run --effort x)
+    refuse "--effort" 2 "survey, normal or nightly" $(run --effort x)
+    refuse "--effort survey that would certify" 2 "needs --no-self-test" \
+        $(run --effort survey)
     refuse "--level" 2 "core, hardened or certified" $(run --level nightly)
     refuse "--format" 2 "pretty, tap or jsonl" $(run --format xml)
     if [ -d /sys ] && [ ! -w /sys/x ]; then

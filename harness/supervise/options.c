@@ -91,7 +91,7 @@ static const struct {
      "trust the supervisor unseen: the run can refuse, never certify"},
     {"level", "core|hardened|certified", KEY_LEVEL, ON_RUN | ON_LIST,
      "which clauses are asked for (default hardened)"},
-    {"effort", "normal|nightly", KEY_EFFORT, ON_RUN,
+    {"effort", "survey|normal|nightly", KEY_EFFORT, ON_RUN,
      "how often the cases repeat what they try (default normal)"},
     {"claims", "FILE", KEY_CLAIMS, ON_RUN,
      "what the implementation declares of itself; each claim is probed"},
@@ -192,8 +192,10 @@ format(const char *value)
 static const char *
 effort(const char *value)
 {
-    if (strcmp(value, "normal") != 0 && strcmp(value, "nightly") != 0)
-        quit(EXIT_USAGE, "--effort %s: must be normal or nightly", value);
+    if (strcmp(value, "survey") != 0 && strcmp(value, "normal") != 0 &&
+        strcmp(value, "nightly") != 0)
+        quit(EXIT_USAGE, "--effort %s: must be survey, normal or nightly",
+             value);
     return value;
 }
 
@@ -361,6 +363,9 @@ read_options(struct options *options, size_t command, int argc, char **argv)
             quit(EXIT_USAGE, "%s takes no argument: %s", commands[command].name,
                  argv[i]);
     }
+    if (strcmp(options->effort, "survey") == 0 && !options->no_self_test)
+        quit(EXIT_USAGE, "--effort survey certifies nothing: it needs "
+                         "--no-self-test");
 }
 
 void

@@ -43,7 +43,7 @@ struct options {
     unsigned repeat;             /* at least 1 */
     double timeout_scale;        /* above 0 */
     enum level level;            /* which clauses are asked for */
-    const char *effort;          /* "normal" or "nightly" */
+    const char *effort;          /* "survey", "normal" or "nightly" */
     bool verbose;                /* names what does not count */
     struct strings proofs;       /* files beside the built-in table of kills */
     const char *header;          /* gusset.h to judge, or NULL: the built-in */

@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--no-self-test", action="store_true")
     parser.add_argument("--jobs")
     parser.add_argument("--timeout-scale")
+    parser.add_argument("--effort")
     options = parser.parse_args()
     if options.verb == "list":
         for case, clauses in CASES.items():
