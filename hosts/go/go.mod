@@ -1,0 +1,3 @@
+module gusset.dev/go
+
+go 1.26

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//go:build race
+
+package gusset
+
+const raceEnabled = true
