@@ -90,6 +90,31 @@ CONFORM_LINK_PARTS := $(addprefix $(BUILD)/lib/,conform-cases.o \
   libgusset_test_engine_gse.a conform-link.flags)
 ALL_TARGETS += $(CASE_PROGRAMS) $(CONFORM_LINK_PARTS)
 
+# The sources of the cases in Go and of the package that they judge, as the
+# supervisor builds them for each artifact; with them the manifests, which say
+# what cases there are where there is no Go.
+GO_CASES := $(BUILD)/share/gusset-conform/go
+GO_CASES_SRCS := $(sort $(wildcard $(addprefix hosts/go/,*.go go.mod gusset.h \
+  $(foreach folder,cases/ cases/*/,$(addprefix $(folder),*.go *.c *.h go.mod \
+  manifest.jsonl)))))
+$(GO_CASES)/stamp: $(GO_CASES_SRCS) harness/build.mk
+	$(Q)rm -rf $(@D)
+	$(Q)for file in $(GO_CASES_SRCS:hosts/go/%=%); do \
+	  install -D -m 644 hosts/go/$$file $(@D)/$$file || exit 1; done
+	$(Q)touch $@
+CONFORM_LINK_PARTS += $(GO_CASES)/stamp
+ALL_TARGETS += $(GO_CASES)/stamp
+
+# The manifests are what the programs list.
+GO ?= go
+GO_LIST = CGO_LDFLAGS='-L$(abspath $(BUILD)/lib) \
+  -Wl,-rpath,$(abspath $(BUILD)/lib)' $(GO) -C hosts/go/cases run -trimpath
+.PHONY: go-manifest
+go-manifest: $(RUNTIME_A) $(RUNTIME_SO) ## write down which cases in Go there are
+	$(Q)set -e; for folder in . self; do \
+	  $(GO_LIST) ./$$folder --list > $(BUILD)/manifest.jsonl; \
+	  mv $(BUILD)/manifest.jsonl hosts/go/cases/$$folder/manifest.jsonl; done
+
 .PHONY: case-programs
 case-programs: $(CASE_PROGRAMS) $(CONFORM_LINK_PARTS)
 

@@ -583,6 +583,7 @@ counted), 1 OUT-OF-REACH" $(vandal vandal.rests a.same-file)
         $work/alone/bin/gusset-conform self --out $work/out
     cp "$bin/conform-self" "$bin/conform-self-glue" "$work/alone/bin/"
     cp "$work/single" "$work/alone/bin/conform-cases"
+    cp -r "$bin/../share" "$work/alone/"
     sed 's/pass.plain/pass.other/' "$work/single" >"$work/alone/bin/abi-check"
     chmod +x "$work/alone/bin/abi-check"
     expect "a proof of a case that is not there" 70 "kills.tsv proves" \
@@ -611,6 +612,11 @@ END
 
 # shellcheck disable=SC1091 # checked as a file of its own
 . "$(dirname "$0")/claims.sh"
+
+# ---- Go ----------------------------------------------------------------
+
+# shellcheck disable=SC1091 # checked as a file of its own
+. "$(dirname "$0")/go.sh"
 
 # ---- The end comes early -----------------------------------------------
 

@@ -21,6 +21,8 @@ struct self_row {
     const char *stack;
     /* Waits for seconds: only `self` runs it, not every `run`. */
     bool slow;
+    /* The case is in Go: left out where no program in Go is built. */
+    bool go;
 };
 
 extern const struct self_row self_table[];

@@ -193,6 +193,7 @@ artifact_read(struct artifact *artifact, const char *path)
     artifact->bytes = read_facts(&facts, path);
     artifact->kind = facts.archive ? ARTIFACT_ARCHIVE : ARTIFACT_SHARED;
     artifact->build_id = facts.build_id;
+    artifact->soname = facts.soname;
     artifact->machine = need_copy(elf_own_machine());
     artifact->libc = facts.libc;
     artifact->exports = facts.exports;

@@ -34,6 +34,7 @@ struct artifact {
     struct file_mark mark; /* taken before anything was read */
     unsigned long long bytes;
     char *build_id;   /* hexadecimal; NULL when it has none */
+    char *soname;     /* NULL when it has none */
     char *machine;    /* "x86-64" */
     const char *libc; /* "glibc", "musl", "unknown" */
     struct strings

@@ -111,7 +111,7 @@ explain_clause(const char *id)
 static void
 explain_case(const struct options *options, const struct case_info *info)
 {
-    struct text rerun = {0}, words = {0};
+    struct text rerun = {0}, words = {0}, place = {0};
     puts(info->id);
     for (size_t i = 0; i < info->clauses.count; i++)
         explain_clause(info->clauses.items[i]);
@@ -130,8 +130,9 @@ explain_case(const struct options *options, const struct case_info *info)
                info->marker ? info->marker : "(none)");
     printf("  %-9s %.1f s\n", "patience", info->timeout_ms / 1000.0);
     printf("  %-9s %s", "program", info->program->path);
-    if (info->file != NULL)
-        printf(" (%s:%d)", info->file, info->line);
+    case_place(info, &place);
+    if (place.len > 0)
+        printf(" (%s)", text_get(&place));
     putchar('\n');
     text_add_shell(&rerun, options->invoked_as);
     text_add(&rerun, " run --filter ");
@@ -139,6 +140,7 @@ explain_case(const struct options *options, const struct case_info *info)
     line("rerun", text_get(&rerun));
     text_free(&rerun);
     text_free(&words);
+    text_free(&place);
 }
 
 /* A clause: its text and the cases that judge it. */

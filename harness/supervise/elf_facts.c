@@ -100,7 +100,7 @@ read_symbols(struct elf_facts *facts, Elf *elf, Elf_Data *data,
 
 static void
 read_dynamic(struct elf_facts *facts, Elf *elf, Elf_Data *data,
-             const GElf_Shdr *header, bool *soname)
+             const GElf_Shdr *header)
 {
     size_t count =
         header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -108,14 +108,14 @@ read_dynamic(struct elf_facts *facts, Elf *elf, Elf_Data *data,
         GElf_Dyn entry;
         if (gelf_getdyn(data, (int)i, &entry) == NULL)
             continue;
-        if (entry.d_tag == DT_SONAME)
-            *soname = true;
         if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE))
             facts->program = true;
-        if (entry.d_tag != DT_NEEDED)
+        if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME)
             continue;
         const char *name = elf_strptr(elf, header->sh_link, entry.d_un.d_val);
-        if (name != NULL && strcmp(name, "libc.so.6") == 0)
+        if (entry.d_tag == DT_SONAME && facts->soname == NULL)
+            facts->soname = need_copy(name ? name : "");
+        else if (name != NULL && strcmp(name, "libc.so.6") == 0)
             facts->libc = "glibc";
         else if (name != NULL && (strcmp(name, "libc.so") == 0 ||
                                   strncmp(name, "libc.musl", 9) == 0))
@@ -139,7 +139,7 @@ has_interpreter(Elf *elf)
 
 /* Walks the sections: symbols of the kind, notes, dynamic entries. */
 static void
-read_sections(struct elf_facts *facts, Elf *elf, bool *lto, bool *soname)
+read_sections(struct elf_facts *facts, Elf *elf, bool *lto)
 {
     Elf_Scn *section = NULL;
     while ((section = elf_nextscn(elf, section)) != NULL) {
@@ -156,7 +156,7 @@ read_sections(struct elf_facts *facts, Elf *elf, bool *lto, bool *soname)
         if (header.sh_type == SHT_NOTE && !facts->archive)
             note_build_id(facts, data);
         if (header.sh_type == SHT_DYNAMIC)
-            read_dynamic(facts, elf, data, &header, soname);
+            read_dynamic(facts, elf, data, &header);
         if (header.sh_type == (facts->archive ? SHT_SYMTAB : SHT_DYNSYM))
             read_symbols(facts, elf, data, &header, lto);
     }
@@ -183,7 +183,7 @@ static void
 read_object(struct elf_facts *facts, Elf *elf)
 {
     GElf_Ehdr header;
-    bool lto = false, soname = false;
+    bool lto = false;
     if (gelf_getehdr(elf, &header) == NULL) {
         facts->error = "its ELF header is damaged";
         return;
@@ -203,10 +203,10 @@ read_object(struct elf_facts *facts, Elf *elf)
         facts->program = header.e_type == ET_EXEC || header.e_type == ET_CORE;
         facts->plain_object = header.e_type == ET_REL;
     }
-    read_sections(facts, elf, &lto, &soname);
+    read_sections(facts, elf, &lto);
     if (lto)
         facts->bitcode++;
-    if (!facts->archive && has_interpreter(elf) && !soname &&
+    if (!facts->archive && has_interpreter(elf) && facts->soname == NULL &&
         facts->exports.count == 0)
         facts->program = true;
 }

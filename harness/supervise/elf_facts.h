@@ -20,6 +20,7 @@ struct elf_facts {
     unsigned bitcode;       /* objects without machine code: LTO */
     char *foreign_machine;  /* of the first object that is not ours, or NULL */
     char *build_id;         /* or NULL */
+    char *soname;           /* or NULL */
     const char *libc;       /* "glibc", "musl", "unknown" */
     struct strings exports; /* visible global gusset_ names, each once */
     bool test_engine;       /* has a visible global gte_register */

@@ -25,6 +25,7 @@ enum {
     STACKS_BYTES = 262144
 };
 #define STACKS_PATIENCE_NS UINT64_C(10000000000)
+#define LAST_WORDS_NS UINT64_C(3000000000)
 
 static void
 output_add(struct output *output, const char *bytes, size_t len)
@@ -141,7 +142,9 @@ job_start(struct job *job, const struct plan *plan, struct item *item,
                         .page_fd = -1};
     job->token = need_format("%ld-%lu", (long)getpid(), ++serial);
     job->started_ns = now_ns();
-    if (make_page(job, folder))
+    job->unavailable =
+        subject_unavailable(item->subject, plan->manifest, item->info);
+    if (job->unavailable == NULL && make_page(job, folder))
         execute(job, plan);
     job->ended_ns = now_ns();
     job->patience_ns =
@@ -183,6 +186,19 @@ job_read(struct job *job)
         close_fd(&job->stack_fd);
 }
 
+/* The stacks are taken. A program in Go has goroutines, too, and prints them
+ * before it ends. */
+static void
+end_hanging(struct job *job)
+{
+    if (!job->item->info->program->go || job->pid <= 0) {
+        job_kill(job);
+        return;
+    }
+    kill(job->pid, SIGQUIT);
+    job->deadline_ns = now_ns() + LAST_WORDS_NS;
+}
+
 void
 job_strike(struct job *job)
 {
@@ -203,7 +219,7 @@ job_strike(struct job *job)
         text_add(&job->stacks, "no stacks: cannot run eu-stack: %s\n",
                  strerror(errno));
         job->stack_pid = 0;
-        job_kill(job);
+        end_hanging(job);
     }
 }
 
@@ -226,7 +242,7 @@ job_reap(struct job *job)
     if (job->stack_pid > 0 &&
         waitpid(job->stack_pid, NULL, WNOHANG) == job->stack_pid) {
         job->stack_pid = 0;
-        job_kill(job);
+        end_hanging(job);
     }
 }
 
@@ -285,18 +301,36 @@ release(struct job *job)
     *job = (struct job){.output_fd = -1, .stack_fd = -1, .page_fd = -1};
 }
 
+/* No process was there to be judged: the same word for all its cases. */
+static void
+finish_unavailable(const struct job *job, struct result *result)
+{
+    const struct unavailable *unavailable = job->unavailable;
+    result->verdict = unavailable->verdict;
+    result->reason = need_copy(unavailable->reason);
+    if (unavailable->output != NULL && unavailable->output[0] != '\0') {
+        result->output = need_copy(unavailable->output);
+        result->output_bytes = strlen(unavailable->output);
+    }
+}
+
 void
 job_finish(struct job *job, const struct plan *plan, const pid_t *active,
            size_t count, struct result *result)
 {
     static struct conform_page page;
     struct text leftovers = {0};
+    *result = (struct result){.seed = job->seed, .round = job->round};
+    if (job->unavailable != NULL) {
+        finish_unavailable(job, result);
+        release(job);
+        return;
+    }
     if (job->leader > 0)
         leftovers_end(job->leader, job->token, active, count, &leftovers);
     read_output(job, 1 + 2 * BLOCKS_AT_ONCE);
     if (job->stack_fd >= 0)
         spawn_read(job->stack_fd, &job->stacks);
-    *result = (struct result){.seed = job->seed, .round = job->round};
     result->seconds = (double)(job->ended_ns - job->started_ns) / 1e9;
     result->output_bytes = job->output.bytes;
     if (job->output.bytes > 0)

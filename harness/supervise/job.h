@@ -33,6 +33,7 @@ struct job {
     char *page_path;
     char *token;
     char *not_started;
+    const struct unavailable *unavailable; /* there is no program, or NULL */
     bool timed_out;
     /* eu-stack at work on the process, once the time is up. */
     pid_t stack_pid;

@@ -90,6 +90,23 @@ copy_page(const struct conform_page *page, struct result *result)
     result->evidence = clean(page->evidence, page->evidence_bytes);
 }
 
+/* The words of UBSan, "FILE:LINE:COLUMN: runtime error: ", and not those of a
+ * panic in Go, "panic: runtime error: ". */
+static bool
+undefined_behaviour(const char *output)
+{
+    static const char words[] = ": runtime error: ", panic[] = "panic";
+    const size_t before = strlen(panic);
+    const char *at = output;
+    while ((at = strstr(at, words)) != NULL) {
+        if ((size_t)(at - output) < before ||
+            strncmp(at - before, panic, before) != 0)
+            return true;
+        at += strlen(words);
+    }
+    return false;
+}
+
 static const char *
 sanitizer(const char *output)
 {
@@ -102,13 +119,13 @@ sanitizer(const char *output)
         {"FATAL: ThreadSanitizer", "ThreadSanitizer"},
         {"WARNING: MemorySanitizer", "MemorySanitizer"},
         {"ERROR: LeakSanitizer", "LeakSanitizer"},
-        {": runtime error: ", "UndefinedBehaviorSanitizer"},
+        {"WARNING: DATA RACE", "Go's race detector"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strstr(output, known[i].words) != NULL)
             return known[i].name;
     }
-    return NULL;
+    return undefined_behaviour(output) ? "UndefinedBehaviorSanitizer" : NULL;
 }
 
 /* The exit codes that sanitizers use when the output was cut or redirected. */

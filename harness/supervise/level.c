@@ -28,7 +28,7 @@ level_read(const char *word, enum level *level)
 bool
 level_asks(enum level level, const struct clause *clause)
 {
-    if (level != LEVEL_CERTIFIED && strncmp(clause->id, "h.", 2) == 0)
+    if (level == LEVEL_CORE && strncmp(clause->id, "h.", 2) == 0)
         return false;
     return level != LEVEL_CORE || (strstr(clause->level, "(engine)") == NULL &&
                                    strstr(clause->level, "(fault)") == NULL &&

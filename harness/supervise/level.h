@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * level.h - what a certificate is about: `core` are the sections I1 to I6, L
- * and A without what needs an engine, a fault or a hook; `hardened` adds those;
- * `certified` adds section H and the matrix.
+ * and A without what needs an engine, a fault or a hook; `hardened` adds those
+ * and section H, the Go host; `certified` adds the matrix.
  */
 #ifndef SUPERVISE_LEVEL_H
 #define SUPERVISE_LEVEL_H

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "exit_codes.h"
@@ -103,9 +104,13 @@ refuse_line(const struct case_program *program, const char *what,
 static char *
 place_of(const struct case_info *info)
 {
-    return info->file == NULL ? need_copy(info->program->path)
-                              : need_format("%s (%s:%d)", info->program->path,
-                                            info->file, info->line);
+    struct text place = {0};
+    case_place(info, &place);
+    char *whole = place.len == 0 ? need_copy(info->program->path)
+                                 : need_format("%s (%s)", info->program->path,
+                                               text_get(&place));
+    text_free(&place);
+    return whole;
 }
 
 static void
@@ -149,14 +154,15 @@ read_case(struct manifest *manifest, const struct case_program *program,
     manifest->cases[manifest->count++] = info;
 }
 
+/* Runs the program with --list. */
 static void
-ask(struct manifest *manifest, const struct case_program *program)
+ask_program(const struct case_program *program, struct text *output)
 {
-    struct text output = {0}, errors = {0}, ending = {0};
+    struct text errors = {0}, ending = {0};
     bool timed_out = false;
     char *argv[] = {program->path, "--list", NULL};
     int status =
-        spawn_capture(argv, LIST_TIMEOUT_MS, &output, &errors, &timed_out);
+        spawn_capture(argv, LIST_TIMEOUT_MS, output, &errors, &timed_out);
     if (status == -1)
         quit(EXIT_OUR_BUG,
              "cannot run the case program %s: %s (make builds it)",
@@ -172,6 +178,27 @@ ask(struct manifest *manifest, const struct case_program *program)
         quit(EXIT_OUR_BUG, "%s --list failed: %s", program->path,
              text_get(&ending));
     }
+    text_free(&errors);
+}
+
+static void
+read_manifest(const struct case_program *program, struct text *output)
+{
+    char *path = need_format("%s/" MANIFEST_NAME, program->path);
+    if (!text_read_file(output, path))
+        quit(EXIT_USAGE, "the case program %s: cannot read its manifest: %s",
+             path, strerror(errno));
+    free(path);
+}
+
+static void
+ask(struct manifest *manifest, const struct case_program *program)
+{
+    struct text output = {0};
+    if (program->go)
+        read_manifest(program, &output);
+    else
+        ask_program(program, &output);
     size_t before = manifest->count;
     for (const char *at = text_get(&output); *at != '\0';) {
         const char *end = strchrnul(at, '\n');
@@ -182,7 +209,13 @@ ask(struct manifest *manifest, const struct case_program *program)
     if (manifest->count == before)
         quit(EXIT_OUR_BUG, "%s --list names no case", program->path);
     text_free(&output);
-    text_free(&errors);
+}
+
+static bool
+is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 void
@@ -196,6 +229,7 @@ manifest_read(struct manifest *manifest, const struct strings *programs)
         const char *slash = strrchr(programs->items[i], '/');
         program->path = programs->items[i];
         program->name = slash ? (char *)slash + 1 : program->path;
+        program->go = is_folder(program->path);
         manifest->program_count++;
         ask(manifest, program);
     }
@@ -209,6 +243,15 @@ case_base(const struct case_info *info)
     bool ends = cut > 0 && len > cut && info->id[len - cut] == '@' &&
                 strcmp(info->id + len - cut + 1, info->transport) == 0;
     return ends ? len - cut : len;
+}
+
+void
+case_place(const struct case_info *info, struct text *text)
+{
+    if (info->file != NULL)
+        text_add(text, "%s", info->file);
+    if (info->file != NULL && info->line > 0)
+        text_add(text, ":%d", info->line);
 }
 
 const struct case_info *

@@ -17,10 +17,16 @@
 #define CASE_NO_CENSUS 8u
 #define CASE_ONCE 16u /* judges gusset.h, whatever the artifacts */
 
+/*
+ * A program to execute, or a folder of Go sources with a MANIFEST_NAME, which
+ * is built for each artifact.
+ */
 struct case_program {
     char *path;
     char *name; /* the last part of path */
+    bool go;    /* a folder */
 };
+#define MANIFEST_NAME "manifest.jsonl"
 
 struct case_info {
     char *id;
@@ -30,7 +36,7 @@ struct case_info {
     unsigned tags;
     unsigned timeout_ms;
     int dies_by; /* 0: it lives */
-    int line;
+    int line;    /* 0: unknown */
     const struct case_program *program;
     json_t *declared; /* the line as it was read */
 };
@@ -43,12 +49,15 @@ struct manifest {
 };
 
 /*
- * Asks each program for its cases. Quits with EXIT_OUR_BUG when a program is
- * missing, fails, says something else than cases, or two cases share an id.
+ * Asks each program for its cases, and reads the manifest of a folder. Quits
+ * with EXIT_OUR_BUG when a program is missing, fails, says something else than
+ * cases, or two cases share an id.
  */
 void manifest_read(struct manifest *manifest, const struct strings *programs);
 /* How many bytes of the id come before its transport. */
 size_t case_base(const struct case_info *info);
+/* Adds "FILE:LINE" of its declaration, as far as it is known. */
+void case_place(const struct case_info *info, struct text *text);
 const struct case_info *manifest_find(const struct manifest *manifest,
                                       const char *id);
 

@@ -55,6 +55,8 @@ enum option_key {
     KEY_VERBOSE,
     KEY_PROOFS,
     KEY_CLAIMS,
+    KEY_GO,
+    KEY_GO_PACKAGE,
     KEY_WAIVE,
     KEY_OUT,
     KEY_FORMAT,
@@ -95,6 +97,11 @@ static const struct {
      "how often the cases repeat what they try (default normal)"},
     {"claims", "FILE", KEY_CLAIMS, ON_RUN,
      "what the implementation declares of itself; each claim is probed"},
+    {"go", "auto|never|require", KEY_GO, ON_RUN | ON_SELF,
+     "run the cases in Go: where there is Go, never, or not without (default "
+     "auto)"},
+    {"go-package", "DIR", KEY_GO_PACKAGE, ON_RUN,
+     "the Go package gusset to judge (default: this release's)"},
     {"waive", "FILE", KEY_WAIVE, ON_RUN,
      "failures that somebody answers for until a date: a JSON file"},
     {"proofs", "FILE", KEY_PROOFS, ON_RUN,
@@ -107,7 +114,8 @@ static const struct {
     {"program", "FILE", KEY_PROGRAM, ON_RUN | ON_LIST | ON_EXPLAIN,
      "one more case program; may be given again"},
     {"no-default-programs", NULL, KEY_NO_DEFAULTS,
-     ON_RUN | ON_LIST | ON_EXPLAIN, "leave out conform-cases and abi-check"},
+     ON_RUN | ON_LIST | ON_EXPLAIN,
+     "leave out conform-cases, abi-check and the cases in Go"},
     {"help", NULL, KEY_HELP, ON_RUN | ON_LIST | ON_EXPLAIN | ON_SELF,
      "this text"},
 };
@@ -209,6 +217,18 @@ level(const char *value)
     return level;
 }
 
+static enum go_use
+go_use(const char *value)
+{
+    if (strcmp(value, "auto") == 0)
+        return GO_AUTO;
+    if (strcmp(value, "never") == 0)
+        return GO_NEVER;
+    if (strcmp(value, "require") == 0)
+        return GO_REQUIRE;
+    quit(EXIT_USAGE, "--go %s: must be auto, never or require", value);
+}
+
 static const char *
 filled(const char *option, const char *value)
 {
@@ -242,6 +262,26 @@ apply_report(struct options *options, int key, const char *value)
         break;
     default:
         options->format = format(value);
+        break;
+    }
+}
+
+/* The other things that are judged, or by which. */
+static void
+apply_more(struct options *options, int key, const char *value)
+{
+    switch (key) {
+    case KEY_CLAIMS:
+        options->claims = value;
+        break;
+    case KEY_GO:
+        options->go = go_use(value);
+        break;
+    case KEY_GO_PACKAGE:
+        options->go_package = filled("go-package", value);
+        break;
+    default:
+        apply_report(options, key, value);
         break;
     }
 }
@@ -298,11 +338,8 @@ apply(struct options *options, int key, const char *value)
     case KEY_EFFORT:
         options->effort = effort(value);
         break;
-    case KEY_CLAIMS:
-        options->claims = value;
-        break;
     default:
-        apply_report(options, key, value);
+        apply_more(options, key, value);
         break;
     }
 }

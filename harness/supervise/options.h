@@ -22,6 +22,9 @@ enum command {
     COMMAND_HELP
 };
 
+/* Whether to build the case programs in Go. */
+enum go_use { GO_AUTO, GO_NEVER, GO_REQUIRE };
+
 enum format { FORMAT_PRETTY, FORMAT_TAP, FORMAT_JSONL };
 
 struct options {
@@ -48,6 +51,8 @@ struct options {
     struct strings proofs;       /* files beside the built-in table of kills */
     const char *header;          /* gusset.h to judge, or NULL: the built-in */
     const char *claims;          /* the claims file, or NULL */
+    enum go_use go;              /* when it is there, never, or it must be */
+    const char *go_package;      /* folder of package gusset, or NULL: ours */
     const char *waive;           /* file of waivers, or NULL */
     const char *out;             /* folder of the reports */
     enum format format;          /* of standard output */

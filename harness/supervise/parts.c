@@ -42,9 +42,9 @@ add_program(struct strings *programs, const char *path)
 void
 part_programs(const struct options *options, struct strings *programs)
 {
-    static const char *const defaults[] = {"bin/conform-cases",
-                                           "bin/abi-check"};
-    for (int i = 0; options->default_programs && i < 2; i++) {
+    static const char *const defaults[] = {"bin/conform-cases", "bin/abi-check",
+                                           "share/gusset-conform/go/cases"};
+    for (int i = 0; options->default_programs && i < 3; i++) {
         char *path = part_path(defaults[i]);
         strings_add(programs, path);
         free(path);

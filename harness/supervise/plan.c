@@ -93,6 +93,9 @@ hash_plan(struct plan *plan)
         if (plan->subjects[i].test_engine != NULL)
             text_add(&text, "test-engine %s\n",
                      plan->subjects[i].test_engine->sha256);
+        if (plan->subjects[i].go != NULL)
+            text_add(&text, "%s package %s\n", plan->subjects[i].go->version,
+                     plan->subjects[i].go->sha256);
     }
     if (plan->claims->path != NULL)
         text_add(&text, "claims %s\n", plan->claims->sha256);

@@ -114,32 +114,50 @@ add_header(struct subject *subjects, size_t count,
     return count;
 }
 
-static void
-link_subjects(struct subject *subjects, size_t count,
-              const struct manifest *manifest, const bool *chosen,
-              const char *out)
+/* Where the programs are kept that were made for one artifact. */
+static char *
+make_cache(const char *out)
 {
     char *cache = need_format("%s/cache", out);
-    bool *needed = need_memory(manifest->program_count, sizeof *needed);
     if (mkdir(cache, 0777) != 0 && errno != EEXIST)
         quit(EXIT_USAGE, "--out %s: %s", out, strerror(errno));
     char *whole = realpath(cache, NULL);
     if (whole == NULL)
         quit(EXIT_USAGE, "--out %s: %s", out, strerror(errno));
+    free(cache);
+    return whole;
+}
+
+static void
+link_subjects(struct subject *subjects, size_t count,
+              const struct manifest *manifest, const bool *chosen,
+              const struct preparation *preparation)
+{
+    bool *needed = need_memory(manifest->program_count, sizeof *needed);
     for (size_t i = 0; i < manifest->count; i++) {
         if (chosen[i])
             needed[manifest->cases[i].program - manifest->programs] = true;
     }
     for (size_t i = 0; i < count; i++)
-        subject_prepare(&subjects[i], manifest, needed, whole);
+        subject_prepare(&subjects[i], manifest, needed, preparation);
     free(needed);
-    free(cache);
-    free(whole);
+}
+
+/* True when a chosen case is written in Go. */
+static bool
+wants_go(const struct manifest *manifest, const bool *chosen)
+{
+    for (size_t i = 0; i < manifest->count; i++) {
+        if (chosen[i] && manifest->cases[i].program->go)
+            return true;
+    }
+    return false;
 }
 
 /* Quits when the supervisor's own verdicts cannot be trusted. */
 static void
 trust_ourselves(const struct options *options, const char *work,
+                const struct preparation *preparation,
                 struct selftest *selftest)
 {
     if (options->no_self_test) {
@@ -147,7 +165,7 @@ trust_ourselves(const struct options *options, const char *work,
         text_add(&selftest->line, "left out, by --no-self-test");
         return;
     }
-    selftest_run(selftest, options, work, false);
+    selftest_run(selftest, options, work, preparation, false);
     if (selftest->interrupted != 0) {
         rmdir(work);
         quit(EXIT_INCONCLUSIVE, "ended by %s during the self-test",
@@ -251,6 +269,7 @@ run_command(const struct options *options)
     struct plan plan;
     struct waivers waivers = {0};
     struct claims claims;
+    struct go_tool go;
     read_claims(options, &claims);
     if (options->waive != NULL)
         waivers_read(&waivers, options->waive);
@@ -269,13 +288,20 @@ run_command(const struct options *options)
     work_lock(options->out);
     leftovers_adopt();
     char *work = work_make(options->out);
-    trust_ourselves(options, work, &selftest);
-    link_subjects(subjects, count, &manifest, chosen, options->out);
+    char *cache = make_cache(options->out);
+    struct preparation preparation = {cache, NULL};
+    if (wants_go(&manifest, chosen)) {
+        go_tool_find(&go, options);
+        preparation.go = &go;
+    }
+    trust_ourselves(options, work, &preparation, &selftest);
+    link_subjects(subjects, count, &manifest, chosen, &preparation);
     plan_make(&plan, &manifest, chosen, subjects, count, options, &waivers,
               &claims);
     int code = judge_plan(&plan, options, work, text_get(&selftest.line));
     plan_free(&plan);
     work_remove(work);
+    free(cache);
     free(chosen);
     return code;
 }
@@ -323,12 +349,18 @@ self_command(const struct options *options)
     work_lock(options->out);
     leftovers_adopt();
     char *work = work_make(options->out);
-    selftest_run(&selftest, options, work, true);
+    char *cache = make_cache(options->out);
+    struct go_tool go;
+    go_tool_find(&go, options);
+    struct preparation preparation = {cache, &go};
+    selftest_run(&selftest, options, work, &preparation, true);
     work_remove(work);
+    free(cache);
     bool looked = selftest.interrupted == 0 && check_proofs(options, &selftest);
     fputs(text_get(&selftest.detail), stdout);
-    printf("self-test %s\n%zu passed, %zu failed, %d skipped\n",
-           text_get(&selftest.line), selftest.right, selftest.wrong, !looked);
+    printf("self-test %s\n%zu passed, %zu failed, %zu skipped\n",
+           text_get(&selftest.line), selftest.right, selftest.wrong,
+           selftest.skipped + !looked);
     if (fflush(stdout) != 0)
         quit(EXIT_INCONCLUSIVE, "cannot write standard output: %s",
              strerror(errno));

@@ -140,5 +140,11 @@ same_file_check(const struct subject *subject, struct result *result)
               "the link line does not name the artifact");
         add_evidence(result, "link", subject->link_line);
     }
+    if (subject->go_line != NULL) {
+        check(result, strstr(subject->go_line, artifact->path) != NULL,
+              artifact->path, subject->go_line,
+              "the commands that built the Go cases do not name the artifact");
+        add_evidence(result, "go build", subject->go_line);
+    }
     check_images(subject, result);
 }

@@ -10,9 +10,11 @@
 #include "report/report.h"
 #include "schedule.h"
 
-/* One misbehaves without any help, the other through harness/lib. */
-static const char *const self_programs[] = {"bin/conform-self",
-                                            "bin/conform-self-glue"};
+/* One misbehaves without any help, one through harness/lib, one in Go. */
+static const char *const self_programs[] = {
+    "bin/conform-self", "bin/conform-self-glue",
+    "share/gusset-conform/go/cases/self"};
+enum { SELF_PROGRAMS = 3 };
 
 /* The state of one selftest_run. */
 struct check {
@@ -21,6 +23,7 @@ struct check {
     struct plan plan;
     struct manifest manifest;
     size_t right, wrong;
+    bool go; /* the rows in Go are part of it */
     size_t stacks_taken, stacks_due;
 };
 
@@ -148,7 +151,9 @@ static void
 check_complete(struct check *check)
 {
     for (size_t i = 0; i < self_rows; i++) {
-        if (manifest_find(&check->manifest, self_table[i].id) == NULL)
+        if (self_table[i].go && !check->go)
+            check->selftest->skipped++;
+        else if (manifest_find(&check->manifest, self_table[i].id) == NULL)
             wrong(check, "%s is in the table, but there is no such case",
                   self_table[i].id);
     }
@@ -185,11 +190,44 @@ say_line(struct check *check, double seconds)
              check->right + check->wrong, seconds);
     if (check->stacks_taken < check->stacks_due)
         text_add(line, " (no stacks of hangs: eu-stack may not look here)");
+    if (selftest->skipped > 0)
+        text_add(line, " (%zu left out: no case in Go is built)",
+                 selftest->skipped);
+}
+
+/* Every program is needed: none is left out of the self-test. */
+static void
+prepare(struct check *check, struct subject *subject,
+        const struct preparation *preparation)
+{
+    size_t count = check->manifest.program_count;
+    bool *needed = need_memory(count, sizeof *needed);
+    memset(needed, true, count * sizeof *needed);
+    subject_prepare(subject, &check->manifest, needed, preparation);
+    free(needed);
+}
+
+/* A Go that builds nothing is said of the run, where it is inconclusive. */
+static void
+leave_out_go(struct check *check, const struct subject *subject, bool *chosen)
+{
+    const struct manifest *manifest = &check->manifest;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct unavailable *why =
+            subject_unavailable(subject, manifest, &manifest->cases[i]);
+        if (why == NULL)
+            continue;
+        if (check->go)
+            text_add(&check->selftest->detail, "SKIP   %s\n", why->reason);
+        check->go = false;
+        chosen[i] = false;
+    }
 }
 
 void
 selftest_run(struct selftest *selftest, const struct options *options,
-             const char *folder, bool whole)
+             const char *folder, const struct preparation *preparation,
+             bool whole)
 {
     struct check check = {.selftest = selftest};
     struct strings programs = {0};
@@ -205,7 +243,8 @@ selftest_run(struct selftest *selftest, const struct options *options,
     own.timeout_scale =
         options->timeout_scale < 1.0 ? 1.0 : options->timeout_scale;
     check.options = &own;
-    for (size_t i = 0; i < sizeof self_programs / sizeof self_programs[0];
+    check.go = preparation->go != NULL && preparation->go->missing == NULL;
+    for (size_t i = 0; i < (check.go ? SELF_PROGRAMS : SELF_PROGRAMS - 1);
          i++) {
         char *path = part_path(self_programs[i]);
         strings_add(&programs, path);
@@ -218,7 +257,8 @@ selftest_run(struct selftest *selftest, const struct options *options,
         const struct self_row *row = find_row(check.manifest.cases[i].id);
         chosen[i] = whole || row == NULL || !row->slow;
     }
-    subject_prepare(&subject, &check.manifest, chosen, folder);
+    prepare(&check, &subject, preparation);
+    leave_out_go(&check, &subject, chosen);
     if (run_plan(&check, chosen, &subject, &own, folder, false)) {
         check_complete(&check);
         check_flaky(&check, &subject, &own, folder);

@@ -20,9 +20,9 @@ extern char **environ;
     "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:" \
     "handle_sigfpe=0:allow_user_segv_handler=1"
 
-static const char *const replaced[] = {"LC_ALL",          "LANG",
-                                       "LANGUAGE",        "GLIBC_TUNABLES",
-                                       "DEBUGINFOD_URLS", SPAWN_TOKEN};
+static const char *const replaced[] = {
+    "LC_ALL",          "LANG",        "LANGUAGE", "GLIBC_TUNABLES",
+    "DEBUGINFOD_URLS", "GOTRACEBACK", SPAWN_TOKEN};
 static const char *const sanitizers[] = {"ASAN_OPTIONS", "TSAN_OPTIONS",
                                          "UBSAN_OPTIONS", "LSAN_OPTIONS",
                                          "MSAN_OPTIONS"};
@@ -55,6 +55,8 @@ spawn_environment(const char *token, bool signals_untouched)
     /* Stacks and arenas kept for later would look like leaks. */
     strings_add(&list, "GLIBC_TUNABLES=glibc.pthread.stack_cache_size=0:"
                        "glibc.malloc.arena_max=1");
+    /* A Go program that panics then ends by a signal, with all stacks. */
+    strings_add(&list, "GOTRACEBACK=crash");
     text_add(&line, "%s=%s", SPAWN_TOKEN, token);
     strings_add(&list, text_get(&line));
     for (size_t i = 0; signals_untouched && i < COUNT(sanitizers); i++) {

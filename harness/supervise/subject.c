@@ -12,6 +12,7 @@
 
 #include "elf_facts.h"
 #include "exit_codes.h"
+#include "go_program.h"
 #include "spawn.h"
 
 enum { LINK_TIMEOUT_MS = 120000 };
@@ -104,11 +105,8 @@ add_words(struct strings *list, const char *words)
 static bool
 links(struct strings *command, struct text *output, bool *timed_out)
 {
-    strings_add(command, "");
-    free(command->items[--command->count]);
-    command->items[command->count] = NULL;
-    int status = spawn_capture(command->items, LINK_TIMEOUT_MS, output, output,
-                               timed_out);
+    int status = spawn_capture(strings_argv(command), LINK_TIMEOUT_MS, output,
+                               output, timed_out);
     if (status == -1)
         quit(EXIT_OUR_BUG, "cannot run the compiler %s: %s", command->items[0],
              strerror(errno));
@@ -218,24 +216,56 @@ link_program(struct subject *subject, const struct case_program *program,
     return target;
 }
 
+/* Programs in Go are built for either kind of artifact, and for none. */
+static void
+prepare_go(struct subject *subject, size_t i,
+           const struct case_program *program,
+           const struct preparation *preparation)
+{
+    struct unavailable *unavailable = &subject->unavailable[i];
+    struct go_program built;
+    if (preparation->go->missing != NULL) {
+        *unavailable =
+            (struct unavailable){.verdict = VERDICT_OUT_OF_REACH,
+                                 .reason = need_copy(preparation->go->missing)};
+        return;
+    }
+    subject->go = preparation->go;
+    go_program_build(&built, preparation->go, program,
+                     subject->has_artifact ? &subject->artifact : NULL,
+                     preparation->cache);
+    free(subject->go_line);
+    subject->go_line = built.line;
+    if (built.path == NULL) {
+        *unavailable = (struct unavailable){.verdict = VERDICT_BROKEN,
+                                            .reason = built.reason,
+                                            .output = built.said};
+        return;
+    }
+    subject->programs[i] = built.path;
+    mark_linked(&subject->linked[i], built.path);
+}
+
 void
 subject_prepare(struct subject *subject, const struct manifest *manifest,
-                const bool *needed, const char *cache)
+                const bool *needed, const struct preparation *preparation)
 {
-    subject->programs =
-        need_memory(manifest->program_count, sizeof *subject->programs);
-    subject->linked =
-        need_memory(manifest->program_count, sizeof *subject->linked);
-    subject->program_count = manifest->program_count;
-    for (size_t i = 0; i < manifest->program_count; i++) {
+    size_t count = manifest->program_count;
+    subject->programs = need_memory(count, sizeof *subject->programs);
+    subject->linked = need_memory(count, sizeof *subject->linked);
+    subject->unavailable = need_memory(count, sizeof *subject->unavailable);
+    subject->program_count = count;
+    for (size_t i = 0; i < count; i++) {
         const struct case_program *program = &manifest->programs[i];
         struct parts parts = {0};
         subject->programs[i] = program->path;
-        if (subject->has_artifact && needed[i] &&
+        if (program->go && needed[i] && !subject->is_header)
+            prepare_go(subject, i, program, preparation);
+        if (!program->go && subject->has_artifact && needed[i] &&
             subject->artifact.kind == ARTIFACT_ARCHIVE &&
             find_parts(&parts, program)) {
             subject->programs[i] =
-                link_program(subject, program, &parts, cache);
+                link_program(subject, program, &parts, preparation->cache);
             mark_linked(&subject->linked[i], subject->programs[i]);
         }
     }
@@ -286,4 +316,14 @@ subject_program(const struct subject *subject, const struct manifest *manifest,
                 const struct case_info *info)
 {
     return subject->programs[info->program - manifest->programs];
+}
+
+const struct unavailable *
+subject_unavailable(const struct subject *subject,
+                    const struct manifest *manifest,
+                    const struct case_info *info)
+{
+    const struct unavailable *unavailable =
+        &subject->unavailable[info->program - manifest->programs];
+    return unavailable->reason != NULL ? unavailable : NULL;
 }

@@ -7,7 +7,9 @@
 #define SUPERVISE_SUBJECT_H
 
 #include "artifact.h"
+#include "go_tool.h"
 #include "manifest.h"
+#include "verdict.h"
 
 /* A file of --test-engine. */
 struct test_engine {
@@ -24,6 +26,19 @@ struct linked {
     struct file_mark mark;
 };
 
+/* Why the cases of a program cannot run; all zero: they can. */
+struct unavailable {
+    enum verdict verdict; /* OUT-OF-REACH or BROKEN, of each of them */
+    char *reason;         /* one line, or NULL */
+    char *output;         /* what a compiler said, or NULL */
+};
+
+/* What programs are prepared with. */
+struct preparation {
+    const char *cache;        /* absolute */
+    const struct go_tool *go; /* NULL only where no program needs it */
+};
+
 struct subject {
     struct artifact artifact;
     bool has_artifact; /* false for the self-test, which needs none */
@@ -33,12 +48,15 @@ struct subject {
     /* For each program of the manifest the file to execute. */
     const char **programs;
     struct linked *linked;
-    size_t program_count; /* of both */
+    struct unavailable *unavailable;
+    size_t program_count; /* of all three */
     /* The header's own turn: cases of the tag `once`, and no artifact. */
     bool is_header;
-    const char *header;     /* absolute; NULL: the one built into the cases */
-    char header_sha256[65]; /* empty without a file */
-    char *link_line;        /* how the archive was linked, or NULL */
+    const char *header;       /* absolute; NULL: the one built into the cases */
+    char header_sha256[65];   /* empty without a file */
+    char *link_line;          /* how the archive was linked, or NULL */
+    const struct go_tool *go; /* that builds programs in Go, or NULL: none */
+    char *go_line;            /* how the last one was built, or NULL */
     size_t images;  /* that cases said they ran, and that could be compared */
     char *stranger; /* the first that was another, in words, or NULL */
 };
@@ -49,10 +67,12 @@ struct subject {
  * LIB/libconform_test_engine.a LIB/libconform_engine_absent.a FLAGS, with FLAGS
  * from LIB/conform-link.flags; LIB is ../lib seen from the program. Cached by
  * the hash of all inputs. needed[i] tells whether program i runs at all. Quits
- * with EXIT_NOT_CONFORMING and the linker's words when it does not link.
+ * with EXIT_NOT_CONFORMING and the linker's words when it does not link. A
+ * program in Go is built by go_program_build; one that cannot be is
+ * unavailable.
  */
 void subject_prepare(struct subject *subject, const struct manifest *manifest,
-                     const bool *needed, const char *cache);
+                     const bool *needed, const struct preparation *preparation);
 
 /*
  * Makes the subject of the cases that judge gusset.h: the file at `path`, or
@@ -72,5 +92,10 @@ const char *subject_build_id(const struct subject *subject,
 const char *subject_program(const struct subject *subject,
                             const struct manifest *manifest,
                             const struct case_info *info);
+
+/* Why there is no such program, or NULL: there is. */
+const struct unavailable *subject_unavailable(const struct subject *subject,
+                                              const struct manifest *manifest,
+                                              const struct case_info *info);
 
 #endif /* SUPERVISE_SUBJECT_H */

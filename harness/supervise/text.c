@@ -233,6 +233,15 @@ strings_free(struct strings *list)
     *list = (struct strings){0};
 }
 
+char **
+strings_argv(struct strings *list)
+{
+    strings_add(list, "");
+    free(list->items[--list->count]);
+    list->items[list->count] = NULL;
+    return list->items;
+}
+
 void
 strings_join(const struct strings *list, const char *between, struct text *text)
 {

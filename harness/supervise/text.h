@@ -55,6 +55,8 @@ struct strings {
 void strings_add(struct strings *list, const char *item);
 bool strings_have(const struct strings *list, const char *item);
 void strings_free(struct strings *list);
+/* The items with NULL behind them, until the list changes. */
+char **strings_argv(struct strings *list);
 /* "a, b, c" into text. */
 void strings_join(const struct strings *list, const char *between,
                   struct text *text);

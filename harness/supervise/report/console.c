@@ -82,6 +82,10 @@ console_rerun(const struct plan *plan, const struct options *options,
         text_add(text, " --header ");
         text_add_shell(text, item->subject->header);
     }
+    if (options->go_package != NULL) {
+        text_add(text, " --go-package ");
+        text_add_shell(text, options->go_package);
+    }
     text_add(text, " --filter ");
     text_add_shell(text, item->info->id);
     text_add(text, " --seed %llu", (unsigned long long)result->seed);
@@ -157,7 +161,7 @@ console_block(const struct plan *plan, const struct options *options,
     add_value(text, "reason", result->reason);
     add_check(text, result);
     if (result->file == NULL && item->info->file != NULL) {
-        text_add(&line, "%s:%d", item->info->file, item->info->line);
+        case_place(item->info, &line);
         add_value(text, "case", text_get(&line));
         text_free(&line);
     }
@@ -219,6 +223,9 @@ console_open(struct report *report)
         printf("          sha256 %s\n", artifact->sha256);
         if (artifact->build_id != NULL)
             printf("          build id %s\n", artifact->build_id);
+        if (subject->go != NULL)
+            printf("          with %s and the package of sha256 %s\n",
+                   subject->go->version, subject->go->sha256);
     }
     printf("plan      %zu results: %zu case%s", plan->count * plan->rounds,
            plan->cases, plan->cases == 1 ? "" : "s");

@@ -122,7 +122,8 @@ put_case(FILE *file, const struct report *report, const struct item *item)
     put_attribute(file, "name", info->id);
     if (info->file != NULL) {
         put_attribute(file, "file", info->file);
-        fprintf(file, " line=\"%d\"", info->line);
+        if (info->line > 0)
+            fprintf(file, " line=\"%d\"", info->line);
     }
     fprintf(file, " time=\"%.3f\"", item->seconds);
     if (standing == STANDING_PASSED) {

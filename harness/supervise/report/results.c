@@ -87,6 +87,12 @@ results_subject(const struct subject *subject)
                         list_json(&artifact->missing));
     json_object_set_new(object, "stray_exports", list_json(&artifact->strays));
     set_text(object, "link", subject->link_line);
+    if (subject->go != NULL) {
+        set_text(object, "go", subject->go->version);
+        set_text(object, "go_package", subject->go->package);
+        set_text(object, "go_package_sha256", subject->go->sha256);
+        set_text(object, "go_build", subject->go_line);
+    }
     return object;
 }
 
