@@ -59,6 +59,7 @@ class Declared:
     mutants: tuple[str, ...]
     file: str = ""
     once: bool = False  # it judges no library
+    go: bool = False  # it is in Go, and judges the package too
 
 
 def base_of(case: str) -> str:
@@ -134,6 +135,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     prove_itself: bool = False
     effort: str = "normal"
+    go: bool = True  # the cases in Go too
 
 
 class Judge:
@@ -164,7 +166,8 @@ class Judge:
                 record["id"], _first_clause(record), "alone" in tags,
                 tuple(names), str(record.get("file") or ""),
                 "once" in tags or any(hits(pattern, record["id"])
-                                      for pattern in INDEPENDENT))
+                                      for pattern in INDEPENDENT),
+                "go" in record.get("needs", []))
         if not cases:
             raise Trouble("gusset-conform list names no case")
         return cases
@@ -177,8 +180,11 @@ class Judge:
         command = [str(program), "run", "--out", str(out),
                    "--jobs", str(asked.jobs), "--strict",
                    "--timeout-scale", f"{scale:g}"]
-        command += (["--impl", str(subject)] if kind != "header" else
-                    ["--impl", str(self.plain), "--header", str(subject)])
+        beside = {"header": "--header", "go": "--go-package"}
+        command += (["--impl", str(subject)] if kind not in beside else
+                    ["--impl", str(self.plain), beside[kind], str(subject)])
+        if not asked.go:
+            command.append("--go=never")
         claims = self.root / "runtime/claims.json"
         if claims.is_file():
             command += ["--claims", str(claims)]
@@ -191,7 +197,7 @@ class Judge:
             command += ["--exclude", pattern]
         return command
 
-    plain: Path = Path("absent")  # the library beside a mutated header
+    plain: Path = Path("absent")  # the library beside a header, a package
 
     def run(self, kind: str, subject: Path, out: Path,
             asked: Request) -> RunResult:

@@ -15,8 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from judge import (BROKEN, EQUIVALENT, INDEPENDENT, KILLED, Outcome, Request,
-                   RunResult, base_of, hits)
+from judge import (BROKEN, EQUIVALENT, INDEPENDENT, KILLED, Declared, Outcome,
+                   Request, RunResult, base_of, hits)
 from memory import Cell, Memory
 from patches import VERDICTS as STRIKES
 from patches import Mutant
@@ -35,6 +35,13 @@ FLAPS = "FLAPS"
 APART = ("a.links-with-others.*", "l.close-budget.engine-stays*")
 
 
+def kind_of(mutant: Mutant) -> str:
+    """What one build stands for all subjects of the mutant."""
+    if mutant.subjects in (("a",), ("go",)):
+        return mutant.subjects[0]
+    return "so"
+
+
 class Matrix:
     """Fills and writes OUT/matrix.json."""
 
@@ -45,6 +52,12 @@ class Matrix:
         self.rows: dict[str, dict[str, Cell]] = {}
         self.wanted = {name: case for name, case in session.cases.items()
                        if not case.once}
+        # A fault of the library meets the cases in Go that its header names;
+        # a fault of the Go package meets all of those, and no others.
+        self.of_go = {name: case for name, case in self.wanted.items()
+                      if case.go}
+        self.of_library = {name: case for name, case in self.wanted.items()
+                           if not case.go}
         self._lock = threading.Lock()
         self._proofs: dict[str, int] = {}
         self._done = 0
@@ -75,7 +88,7 @@ class Matrix:
         """The row of one mutant; empty when its code is the pristine one or
         cannot be had."""
         start = time.monotonic()
-        kind = "a" if mutant.subjects == ("a",) else "so"
+        kind = kind_of(mutant)
         row: dict[str, Cell] = {}
         ran = 0
         try:
@@ -96,26 +109,33 @@ class Matrix:
                 f"{time.monotonic() - start:.1f} s")
         return row
 
+    def _wanted(self, mutant: Mutant,
+                kind: str) -> tuple[dict[str, Declared], tuple[str, ...]]:
+        """The cases of the mutant's row, and what is left out of it."""
+        apart = tuple(pattern for pattern in APART
+                      if not hits(pattern, mutant.killer))
+        every = self.of_go if kind == "go" else self.of_library
+        return {name: case for name, case in every.items()
+                if not any(hits(pattern, name) for pattern in apart)}, apart
+
     def _cells(self, mutant: Mutant, kind: str, product: Path,
                effort: str) -> tuple[dict[str, Cell], int]:
         """The row, and how many of its cells are new."""
-        library = substance(product)
+        library = (self.memory.package(product) if kind == "go"
+                   else substance(product))
         known = self.memory.load(library)
-        apart = tuple(pattern for pattern in APART
-                      if not hits(pattern, mutant.killer))
-        wanted = {name: case for name, case in self.wanted.items()
-                  if not any(hits(pattern, name) for pattern in apart)}
+        wanted, apart = self._wanted(mutant, kind)
         missing = [name for name, case in wanted.items()
                    if name not in known
                    or known[name].digest != self.memory.digest(case, effort)]
         if missing:
             out = self.session.shop.tree(mutant) / f"matrix-{kind}"
-            every = len(missing) == len(wanted)
+            every = kind != "go" and len(missing) == len(wanted)
             result = self.session.judge.run(
                 kind, product, out,
                 Request([] if every else missing, CASES_AT_ONCE, ROW_S,
                         PATIENCE, INDEPENDENT + apart if every else (),
-                        effort=effort))
+                        effort=effort, go=kind == "go"))
             again = self._again(kind, product, out, result)
             for name in missing:
                 if name in result.cases:
@@ -195,7 +215,7 @@ class Matrix:
 
     def _hangs_alone(self, outcome: Outcome, name: str) -> bool:
         mutant = outcome.mutant
-        kind = "a" if mutant.subjects == ("a",) else "so"
+        kind = kind_of(mutant)
         try:
             product = self.session.shop.build_as(mutant, kind)
             result = self.session.judge.run(

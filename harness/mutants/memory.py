@@ -15,9 +15,11 @@ from typing import Any
 
 from judge import Declared
 
-# What every case is made from, and who judges it.
-SHARED = ("harness/lib", "harness/include", "harness/supervise",
-          "runtime/include", "abi_check")
+# What every case is made from. Who judges it proves itself in its self-test: a
+# change there does not make a run of two hours begin anew.
+SHARED = ("harness/lib", "harness/include", "runtime/include", "abi_check")
+# What the cases in Go are made from, their files aside.
+GO_SHARED = ("hosts/go/cases/conform", "hosts/go/cases/raw")
 HEADERS = ("harness/cases", "panic_zoo")
 
 
@@ -44,7 +46,16 @@ class Memory:
         self.root = root
         self.program = program
         self._shared = self._hash_shared()
+        self._go_shared = self._shared + self._hash_folders(GO_SHARED)
         self._of_file: dict[str, str] = {}
+
+    def _hash_folders(self, names: tuple[str, ...]) -> str:
+        hasher = hashlib.sha256()
+        for name in names:
+            for path in sorted((self.root / name).rglob("*")):
+                if path.is_file():
+                    _add(hasher, self.root, path)
+        return hasher.hexdigest()
 
     def _hash_shared(self) -> str:
         hasher = hashlib.sha256()
@@ -67,10 +78,19 @@ class Memory:
         if not case.file or not path.is_file():
             path = self.program
         if str(path) not in self._of_file:
-            hasher = hashlib.sha256(self._shared.encode())
+            shared = self._go_shared if case.go else self._shared
+            hasher = hashlib.sha256(shared.encode())
             hasher.update(path.read_bytes())
             self._of_file[str(path)] = hasher.hexdigest()[:24]
         return f"{self._of_file[str(path)]} {effort}"
+
+    def package(self, folder: Path) -> str:
+        """A digest of the sources of a Go package."""
+        hasher = hashlib.sha256()
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                _add(hasher, folder, path)
+        return hasher.hexdigest()
 
     def load(self, library: str) -> dict[str, Cell]:
         """The cells of a library, by case."""

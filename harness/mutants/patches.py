@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 VERDICTS = ("FAIL", "CRASH", "HANG", "LEAK")
-SUBJECTS = ("so", "a", "both", "header")
+SUBJECTS = ("so", "a", "both", "header", "go")
 HEADER = "runtime/include/gusset.h"
+PACKAGE_FILE = re.compile(r"b/hosts/go/[a-z0-9_]+\.go")
 REQUIRED = ("Mutant", "Clause", "Killer", "Verdict", "Words", "Why")
 OPTIONAL = {"Subject": "so", "Attempts": "1", "Also": ""}
 
@@ -59,7 +60,7 @@ class Mutant:
 
     @property
     def verdicts(self) -> list[str]:
-        """Several only for a generated fault that corrupts memory."""
+        """Several only for a fault that corrupts memory."""
         return self.verdict.split("/")
 
     @property
@@ -127,7 +128,7 @@ def _check_header(mutant: Mutant) -> None:
         trouble.append("the name is not of the form words-and-dashes")
     if fields.get("Clause") and not CLAUSE.fullmatch(fields["Clause"]):
         trouble.append(f"no clause id: {fields['Clause']}")
-    if fields.get("Verdict") and fields["Verdict"] not in VERDICTS:
+    if not set(mutant.verdicts) <= {*VERDICTS, "?"}:
         trouble.append(f"Verdict must be one of {', '.join(VERDICTS)}")
     if not re.fullmatch("[1-9]", fields.get("Attempts", "1")):
         trouble.append("Attempts must be 1 to 9")
@@ -141,8 +142,12 @@ def _check_diff(mutant: Mutant, lines: list[str]) -> None:
                for line in lines if line.startswith("+++ ")]
     if not targets:
         trouble.append("there is no diff below the header")
+    in_go = "go" in mutant.subjects
     for target in targets:
-        if not target.startswith("b/runtime/") or ".." in target:
+        if in_go and not PACKAGE_FILE.fullmatch(target):
+            trouble.append(f"changes {target}, not a file b/hosts/go/NAME.go")
+        elif not in_go and (not target.startswith("b/runtime/")
+                            or ".." in target):
             trouble.append(f"changes {target}, not a file b/runtime/...")
         mutant.targets.append(target.removeprefix("b/"))
     if "header" in mutant.subjects and mutant.targets != [HEADER]:

@@ -17,7 +17,7 @@ from workshop import WAYS, Trouble, Workshop
 
 CASES_AT_ONCE = 2
 SECOND_LOOKS = 3
-BY_CASES = ("so", "a", "tsan", "header")
+BY_CASES = ("so", "a", "tsan", "header", "go")
 
 
 class Session:
@@ -78,7 +78,7 @@ class Session:
         """What the unchanged runtime fails of the killer cases, or ''."""
         sound = [mutant for mutant in mutants if not mutant.trouble]
         kinds = {kind for mutant in sound for kind in mutant.subjects
-                 if kind in WAYS}
+                 if kind in WAYS or kind == "go"}
         programs = {mutant.killer.partition(":")[0] for mutant in sound
                     if mutant.subjects[0].startswith("unit")}
         self.prepare(kinds, programs)
@@ -112,7 +112,8 @@ class Session:
         ran = sum(len(result.cases) for result in results)
         codes = sorted({result.code for result in results})
         said = ", ".join(str(code) for code in codes)
-        self.console.line(f"control  the unchanged lib{kind}: "
+        name = "package" if kind == "go" else f"lib{kind}"
+        self.console.line(f"control  the unchanged {name}: "
                           f"{ran} case(s), exit code {said}")
         if codes != [0] and not failed:
             failed.append(f"exit code {said} on the lib{kind}")
@@ -169,10 +170,12 @@ class Session:
     def _who_else(self, outcome: Outcome, kind: str) -> None:
         """A mutant that only another case finds is BROKEN, no survivor."""
         tree = self.shop.tree(outcome.mutant)
-        product = (self.shop.product(tree, kind) if kind in WAYS
-                   else tree / "runtime/include/gusset.h")
+        product = (tree / "runtime/include/gusset.h" if kind == "header"
+                   else self.shop.product(tree, kind))
+        every = sorted(case.case for case in self.cases.values() if case.go)
         result = self.judge.run(kind, product, tree / f"full-{kind}",
-                                Request([], self.jobs, FULL_TIMEOUT_S))
+                                Request(every if kind == "go" else [],
+                                        self.jobs, FULL_TIMEOUT_S))
         struck = [case for case in result.cases.values()
                   if case.verdict in STRIKES]
         if struck:

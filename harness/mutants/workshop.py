@@ -126,6 +126,18 @@ WAYS = {"so": Way("build", "lib/libgusset.so"),
         "unit-tsan": Way("build-tsan", "tests/", TSAN),
         "unit-asan": Way("build-asan", "tests/", ASAN)}
 HEADER = "runtime/include/gusset.h"
+# The Go package, judged beside the unchanged library; nothing is built here.
+PACKAGE = "hosts/go"
+
+
+def copy_package(source: Path, target: Path) -> None:
+    """The module of the Go package, without the modules that lie in it."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.iterdir()):
+        if path.is_file():
+            shutil.copy2(path, target / path.name)
+        elif not (path / "go.mod").exists():
+            copy_package(path, target / path.name)
 
 
 def _without(tree: Path, changed: list[str]) -> None:
@@ -177,6 +189,9 @@ class Workshop:
         wanted = (self.source / "Makefile").read_bytes()
         if not makefile.exists() or makefile.read_bytes() != wanted:
             makefile.write_bytes(wanted)
+        if (self.source / PACKAGE).is_dir():
+            shutil.rmtree(self.pristine / PACKAGE, ignore_errors=True)
+            copy_package(self.source / PACKAGE, self.pristine / PACKAGE)
         built = (kinds | {"so"}) & set(WAYS)
         self._make(self.pristine, built, programs, self.jobs)
         for kind in built & {"so", "a", "tsan"}:
@@ -187,7 +202,9 @@ class Workshop:
     @staticmethod
     def product(tree: Path, kind: str) -> Path:
         """What a build of that kind leaves in a tree: a file, or for unit
-        tests the folder of the programs."""
+        tests the folder of the programs; of Go the sources."""
+        if kind == "go":
+            return tree / PACKAGE
         way = WAYS[kind]
         return tree / way.folder / way.goal
 
@@ -228,6 +245,8 @@ class Workshop:
         tree = self.tree(mutant)
         subjects = subjects or mutant.subjects
         kinds = set(subjects)
+        if kinds == {"go"}:
+            return {"go": self._package(mutant, tree)}
         self._copy(kinds, tree)
         changed = self._plant(mutant, tree)
         if kinds == {"header"}:
@@ -244,6 +263,13 @@ class Workshop:
                 raise Unchanged(f"changes nothing: the {LABELS[kind]} is the "
                                 "same")
         return made
+
+    def _package(self, mutant: Mutant, tree: Path) -> Path:
+        """The sources of the Go package with the fault in them."""
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(self.pristine / PACKAGE, tree / PACKAGE)
+        self._plant(mutant, tree)
+        return tree / PACKAGE
 
     def build_as(self, mutant: Mutant, kind: str) -> Path:
         """The mutant's library of that kind, whatever its header names."""

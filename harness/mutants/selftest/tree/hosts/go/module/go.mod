@@ -1,0 +1,3 @@
+module example.org/small/module
+
+go 1.26
