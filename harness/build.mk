@@ -114,6 +114,7 @@ go-manifest: $(RUNTIME_A) $(RUNTIME_SO) ## write down which cases in Go there ar
 	$(Q)set -e; for folder in . self; do \
 	  $(GO_LIST) ./$$folder --list > $(BUILD)/manifest.jsonl; \
 	  mv $(BUILD)/manifest.jsonl hosts/go/cases/$$folder/manifest.jsonl; done
+	$(Q)$(MAKE) --no-print-directory BUILD='$(BUILD)' $(GO_CASES)/stamp
 
 .PHONY: case-programs
 case-programs: $(CASE_PROGRAMS) $(CONFORM_LINK_PARTS)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"gusset.dev/go"
 	"gusset.dev/go/cases/conform"
@@ -113,7 +114,6 @@ var _ = conform.Register(conform.Case{
 	Why:      "A Close beside running calls is the end of every service; a call into a freed handle crashes it.",
 	Steps:    "Four goroutines call, buffers among the inputs, until they are refused; close in the middle.",
 	Expected: "Each call has the right result or ErrClosed; no native call on the handle follows the native close.",
-	Mutant:   "go-gate-not-shut",
 	Run: func(t *conform.T) {
 		for round := range t.Rounds(40, 1000) {
 			raceClose(t, round)
@@ -181,3 +181,31 @@ func checkNothingAfterClose(t *conform.T, mark raw.Mark) {
 	}
 	t.True(closed, "the native close is in the log")
 }
+
+var _ = conform.Register(conform.Case{
+	ID:       "h.close.waits-for-calls",
+	Clauses:  "h.close",
+	Why:      "A handle that is freed under a call that is inside native code crashes the service.",
+	Steps:    "Keep a submission on its way into native code; close; let it go on as soon as the native close begins, or after 100 ms.",
+	Expected: "The native close does not begin before the submission has returned.",
+	Mutant:   "go-gate-not-shut",
+	Run: func(t *conform.T) {
+		h := open(t, 1)
+		submits, closes := raw.Count(raw.Submit), raw.Count(raw.HandleClose)
+		release := raw.Hold(raw.Submit)
+		t.Go(func() {
+			if _, err := h.Call(background, echo("inside")); err != nil {
+				t.ErrorIs(err, gusset.ErrClosed, "the call")
+			}
+		})
+		t.Eventually(func() bool { return raw.Count(raw.Submit) > submits }, "a submission is inside")
+		closed := make(chan error, 1)
+		t.Go(func() { closed <- h.Close() })
+		// What must not happen can only be given time to happen.
+		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			conform.Equal(t, closes, raw.Count(raw.HandleClose), "native closes begun while a submission is inside")
+		}
+		release()
+		t.NoError(conform.Receive(t, closed, "Close returns"), "close")
+	},
+})

@@ -15,13 +15,32 @@ static uint64_t counts[TAP_FUNCTIONS];
 static struct tap_call calls[TAP_CALLS];
 static uint64_t written;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static int held[TAP_FUNCTIONS];
 static __thread uint32_t depth;
 
 static void
 begin(enum tap_function function)
 {
-    if (depth++ == 0)
-        __atomic_fetch_add(&counts[function], 1, __ATOMIC_SEQ_CST);
+    if (depth++ > 0)
+        return;
+    __atomic_fetch_add(&counts[function], 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&held[function], __ATOMIC_SEQ_CST))
+        return;
+    pthread_mutex_lock(&lock);
+    while (held[function])
+        pthread_cond_wait(&released, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+void
+tap_hold(uint32_t function, int hold)
+{
+    pthread_mutex_lock(&lock);
+    if (function < TAP_FUNCTIONS)
+        __atomic_store_n(&held[function], hold, __ATOMIC_SEQ_CST);
+    pthread_cond_broadcast(&released);
+    pthread_mutex_unlock(&lock);
 }
 
 static void

@@ -35,6 +35,13 @@ const (
 // became of them.
 func Count(f Function) int { return int(C.tap_count(C.uint32_t(f))) }
 
+// Hold keeps calls of a function that begin from now on waiting on their way to
+// the library, until release is called.
+func Hold(f Function) (release func()) {
+	C.tap_hold(C.uint32_t(f), 1)
+	return func() { C.tap_hold(C.uint32_t(f), 0) }
+}
+
 // Call is one call that has returned.
 type Call struct {
 	Function Function

@@ -49,6 +49,12 @@ struct tap_call {
 /* How many calls of a function have begun since the process started. */
 uint64_t tap_count(uint32_t function);
 
+/*
+ * Keeps calls of a function that begin from now on waiting, counted but not
+ * yet passed on to the library, until hold is 0 again.
+ */
+void tap_hold(uint32_t function, int hold);
+
 /* How many calls have been written down; the last TAP_CALLS can be read. */
 #define TAP_CALLS 16384
 uint64_t tap_written(void);
