@@ -15,6 +15,8 @@ from workshop import Trouble, last_line, run
 
 RUN_TIMEOUT_S = 180
 OTHER_WORDS = "other words"
+# The named case passed: no second look takes that back.
+PASSED_BY_KILLER = "killed by another case"
 FULL_TIMEOUT_S = 1200
 UNIT_TIMEOUT_S = 240
 # Cases that look at the header of the checkout, whatever the library is.

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from judge import (BROKEN, FULL_TIMEOUT_S, HANG_SCALE, KILLED, OTHER_WORDS,
-                   SURVIVED, UNREACHED, Declared, Judge, Outcome, Request,
+                   PASSED_BY_KILLER, SURVIVED, UNREACHED, Declared, Judge, Outcome, Request,
                    RunResult, base_of, hits, judge)
 from models import ModelRoom
 from patches import VERDICTS as STRIKES
@@ -180,7 +180,7 @@ class Session:
                   if case.verdict in STRIKES]
         if struck:
             outcome.state = BROKEN
-            outcome.reason = (f"killed by another case: {struck[0].case} "
+            outcome.reason = (f"{PASSED_BY_KILLER}: {struck[0].case} "
                               f"{struck[0].verdict}; {outcome.case} passed")
 
     def judge_all(self, mutants: list[Mutant]) -> list[Outcome]:
@@ -205,15 +205,14 @@ class Session:
         return [self._second_look(outcome) for outcome in outcomes]
 
     def _second_look(self, outcome: Outcome) -> Outcome:
-        """A loaded machine may find a fault at another check, or too late to
-        be judged: what was not killed as stated is judged again with nothing
-        beside it. The closing lines name it. A survivor gets one look more, as
-        another case that passes it does: only `Attempts` in the header says
-        that a case may pass a fault."""
+        """A loaded machine may find a fault at another check first, or too late
+        to be judged: what is BROKEN is judged again with nothing beside it, and
+        the closing lines name it. That the named case passed stands: only
+        `Attempts` in the header says that a case may pass a fault."""
         first = outcome
         looks = 0
-        while (outcome.state in (BROKEN, SURVIVED)
-               and not outcome.mutant.trouble
+        while (outcome.state == BROKEN and not outcome.mutant.trouble
+               and not outcome.reason.startswith(PASSED_BY_KILLER)
                and looks < (SECOND_LOOKS if outcome.reason.startswith(
                    OTHER_WORDS) else 1)):
             looks += 1

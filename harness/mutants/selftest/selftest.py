@@ -97,6 +97,19 @@ def check_exit_codes(tally: Tally, out: Path) -> None:
         tally.check(f"exit code, {name}", str(wanted), f"{code} {last}")
 
 
+def check_looks(tally: Tally, out: Path) -> None:
+    """The end of a log names what was judged twice, and what failed."""
+    lines = said_by(out / "looks", HERE / "small_judge.py", "shaky-*")
+    ends = lines[-6:]
+    for name, wanted in (
+            ("a second look", "looked at again: shaky-words: BROKEN, other "
+             "words: 'FAIL"),
+            ("a failure", "BROKEN shaky-pass: killed by another case")):
+        tally.check(f"the end of a log, {name}", wanted, next(
+            (line for line in ends if line.startswith(wanted.split(":")[0])),
+            "-"))
+
+
 def check_control(tally: Tally, out: Path) -> None:
     """An unchanged runtime that fails a killer: nothing is killed."""
     source = out / "faulty"
@@ -185,6 +198,7 @@ def main(words: list[str]) -> int:
     tally = Tally()
     check_table(tally, out / "table")
     check_exit_codes(tally, out / "codes")
+    check_looks(tally, out)
     check_control(tally, out)
     check_full(tally, out)
     print(f"{tally.passed} passed, {tally.failed} failed, 0 skipped")

@@ -36,6 +36,21 @@ def in_go(package: Path | None) -> str:
     return "" if "return a * b" in text else "product: expected 6"
 
 
+# What is said at the first look only at a mutant of that name: other words, or
+# nothing at all. Later looks see what is there.
+FIRST_LOOKS = {"shaky-words": "a busy machine", "shaky-pass": ""}
+
+
+def first_look(out: Path) -> bool:
+    """Of a mutant's own runs, whose results lie in OUT/NAME/run-so."""
+    if out.parent.name not in FIRST_LOOKS or not out.name.startswith("run-"):
+        return False
+    seen = out.parent.parent / f"{out.parent.name}.looked"
+    there = seen.exists()
+    seen.touch()
+    return not there
+
+
 def strike(case: str, library: ctypes.CDLL) -> str:
     """The failure's words, or '' for a pass."""
     if case.endswith(".sum"):
@@ -76,6 +91,7 @@ def main() -> int:
                               "tags": [], "mutant": None}))
         return 0
     library = ctypes.CDLL(options.impl)
+    shaky = first_look(options.out)
     records = []
     for case, clauses in CASES.items():
         if options.filter and not any(fnmatch.fnmatchcase(case, pattern)
@@ -83,7 +99,9 @@ def main() -> int:
             continue
         unreached = case in UNREACHED or (case in GO
                                           and options.go == "never")
-        if case in GO and not unreached:
+        if shaky:
+            words = FIRST_LOOKS[options.out.parent.name]
+        elif case in GO and not unreached:
             words = in_go(options.go_package)
         else:
             words = "" if unreached else strike(case, library)
