@@ -4,6 +4,7 @@ package conform
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -44,7 +45,7 @@ const goThreads = "/sched/threads/total:threads"
 func nativeThreads() int {
 	const still, atMost = 10, 500
 	last, same := countThreads(), 0
-	for tries := 0; same < still && tries < atMost; tries++ {
+	for tries := 0; last != uncounted && same < still && tries < atMost; tries++ {
 		time.Sleep(time.Millisecond)
 		now := countThreads()
 		if same++; now != last {
@@ -54,12 +55,15 @@ func nativeThreads() int {
 	return last
 }
 
+// uncounted is the number where the threads cannot be counted.
+const uncounted = math.MinInt
+
 func countThreads() int {
 	sample := []metrics.Sample{{Name: goThreads}}
 	metrics.Read(sample)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil || sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
+		return uncounted
 	}
 	return len(tasks) - int(sample[0].Value.Uint64())
 }
@@ -71,6 +75,9 @@ func takeCensus(live func() uint64) census {
 	debug.FreeOSMemory()
 	c := look()
 	c.fact("goroutines", "count", "%d", c.goroutines)
+	if c.threads == uncounted {
+		c.fact("note", "census", "the threads cannot be counted by %s", goThreads)
+	}
 	c.fact("native_threads", "count", "%d", c.threads)
 	c.fact("note", "threads", "the Go runtime has its own, which are not compared")
 	c.fact("note", "mapped_bytes", "the Go heap moves, not compared")
